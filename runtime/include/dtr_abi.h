@@ -1,0 +1,243 @@
+/* The contract between the host program that dtgc writes and the runtime.
+ *
+ * Purpose: the only header both sides include. The host program holds one constant `struct dtr_program`
+ * made of static tables, a few functions that call kernels in plan order, and a main that hands it to
+ * `dtr_main`. Ownership: tables are constant data of the program. Threads: a frame is used by one
+ * thread (and the team that it lends tiles to); the tables are read by all.
+ *
+ * All offsets and sizes are bytes unless a name says otherwise. Every buffer is 64-byte aligned.
+ */
+#ifndef DTR_ABI_H
+#define DTR_ABI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { DTR_ABI_VERSION = 1, DTR_ALIGN = 64, DTR_MAX_RANK = 8 };
+
+enum dtr_dtype { DTR_F32, DTR_F64, DTR_BF16, DTR_I32, DTR_I64, DTR_U8, DTR_BOOL };
+
+/* ---- what compiled kernels see ---- */
+
+/* First failed check of a frame; code 0 = none. `position`: flat element position in the checked
+ * tensor of the shard; `value`: what was there. */
+enum dtr_fault_code { DTR_FAULT_NONE = 0, DTR_FAULT_RANGE = 1 };
+struct dtr_fault {
+  int64_t code, position, value;
+};
+
+/* Loop kernels run iterations [begin, end) of their outermost loop. */
+typedef void dtr_kernel_fn(char *const *buffers, struct dtr_fault *fault, int64_t begin,
+                           int64_t end);
+
+/* Matrix product through the library: C = op(A) op(B) + beta C, row-major f32, batched; `row_tiles`
+ * tiles of `tile_rows` rows of C per matrix (the last may be short). Strides in elements. */
+struct dtr_gemm {
+  int64_t batch, m, n, k;
+  int64_t stride_a, stride_b, stride_c;
+  bool transpose_a, transpose_b;
+  float beta;
+  int64_t tile_rows, row_tiles;
+  int64_t scratch_bytes; /* per thread, queried when it was compiled; a larger one is refused at start */
+};
+
+/* Run-time scalars of a frame; kernels load them as i64 buffers. */
+struct dtr_scalars {
+  int64_t step;        /* from 0 */
+  int64_t updates;     /* from 1: number of the update being made */
+  int64_t total_steps; /* 0 while unknown */
+  int64_t shard;       /* 0 .. shards-1 */
+  int64_t seed;
+};
+
+struct dtr_team;    /* runtime: threads that share the tiles of a kernel */
+struct dtr_library; /* runtime: the library's handles of one thread */
+struct dtr_watch;   /* runtime: looks at the outputs of every kernel, to find the first NaN */
+struct dtr_program;
+
+/* What one call of a generated function works on. */
+struct dtr_frame {
+  char *arena;               /* scratch of this thread, `arena_bytes` of the function */
+  char *variables;           /* parameters, states, slots */
+  char *contribution;        /* train: written by the shard. update: the reduced one, read */
+  char *const *feeds;        /* per model input: the rows of this shard */
+  const struct dtr_scalars *scalars;
+  struct dtr_fault fault;
+  const struct dtr_program *program;
+  struct dtr_library *library;
+  struct dtr_team *team;     /* NULL: alone */
+  struct dtr_watch *watch;   /* NULL: off */
+  bool plain;                /* team == NULL and watch == NULL: kernels are called directly */
+};
+typedef void dtr_function(struct dtr_frame *frame);
+
+/* The paths that are not plain; in the runtime. `kernel` indexes program->kernels. */
+void dtr_kernel_run(struct dtr_frame *frame, uint32_t kernel, dtr_kernel_fn *fn,
+                    char *const *buffers, int64_t tiles);
+/* Runs program->gemms[gemm] on `a`, `b`, `c`; `scratch` points to gemm.scratch_bytes in the arena. */
+void dtr_gemm_run(struct dtr_frame *frame, uint32_t kernel, uint32_t gemm, const char *a,
+                  const char *b, char *c, char *scratch);
+
+static inline void dtr_kernel(struct dtr_frame *frame, uint32_t kernel, dtr_kernel_fn *fn,
+                              char *const *buffers, int64_t tiles) {
+  if (__builtin_expect(frame->plain, 1))
+    fn(buffers, &frame->fault, 0, tiles);
+  else
+    dtr_kernel_run(frame, kernel, fn, buffers, tiles);
+}
+
+/* ---- tables ---- */
+
+/* Per kernel, for messages and the trace; outputs for the NaN search. */
+struct dtr_kernel_desc {
+  const char *name;    /* "k3_fc1" */
+  const char *comment; /* "fc1: relu(x @ w + b)" */
+  const char *where;   /* "fashion.dtg:14:12" */
+  const char *check;   /* what a range check guards, e.g. "label"; NULL if none */
+  int64_t check_limit;
+  uint32_t output_count;
+  struct dtr_kernel_output {
+    uint32_t buffer; /* position in the kernel's buffer list (gemm: 2 = C) */
+    enum dtr_dtype dtype;
+    int64_t elements;
+    const char *name;
+  } outputs[8];
+};
+
+enum dtr_variable_kind { DTR_VARIABLE_PARAM, DTR_VARIABLE_STATE, DTR_VARIABLE_SLOT };
+enum dtr_init_kind {
+  DTR_INIT_ZEROS, DTR_INIT_ONES, DTR_INIT_CONSTANT, DTR_INIT_NORMAL, DTR_INIT_TRUNCATED_NORMAL,
+  DTR_INIT_UNIFORM, DTR_INIT_GLOROT_UNIFORM, DTR_INIT_GLOROT_NORMAL, DTR_INIT_HE_NORMAL,
+  DTR_INIT_HE_UNIFORM, DTR_INIT_ORTHOGONAL
+};
+
+struct dtr_variable {
+  const char *path; /* "fc1.w"; slots "fc1.w:v"; canonical order in the table */
+  enum dtr_variable_kind kind;
+  enum dtr_dtype dtype;
+  uint32_t rank;
+  int64_t dims[DTR_MAX_RANK];
+  int64_t elements;
+  int64_t offset; /* in `variables` */
+  enum dtr_init_kind init;
+  double a, b;    /* constant: a; normal: mean a, stddev b; uniform: low a, high b */
+  const char *where;
+};
+
+/* One tensor of a contribution: what a shard adds to the step. Combined over shards by the fixed tree:
+ * add, or maximum. For loss and metrics the mean over shards is taken after that (1/shards). */
+enum dtr_contribution_kind {
+  DTR_CONTRIBUTION_LOSS, DTR_CONTRIBUTION_METRIC, DTR_CONTRIBUTION_GRAD, DTR_CONTRIBUTION_STATE
+};
+struct dtr_contribution {
+  const char *name; /* "" for the loss, metric name, parameter path, state path */
+  enum dtr_contribution_kind kind;
+  enum dtr_dtype dtype; /* f32, or i64/i32 for integer states */
+  int64_t elements;
+  int64_t offset; /* in the contribution block */
+  bool maximum;   /* combine by maximum instead of addition */
+};
+
+/* A data source: one column's values. */
+enum dtr_source_kind {
+  DTR_SOURCE_IDX, DTR_SOURCE_NPY, DTR_SOURCE_CSV, DTR_SOURCE_SAFETENSORS,
+  DTR_SOURCE_RANDOM_NORMAL, DTR_SOURCE_RANDOM_UNIFORM, DTR_SOURCE_RANDOM_INT, DTR_SOURCE_RANGE
+};
+struct dtr_column {
+  const char *name; /* the model input that it feeds (or unused) */
+  enum dtr_source_kind kind;
+  const char *path;   /* files; as written */
+  const char *member; /* csv: column name; safetensors: tensor name */
+  int64_t rows;       /* generators: number of examples */
+  uint32_t rank;      /* generators: shape of one example */
+  int64_t dims[DTR_MAX_RANK];
+  enum dtr_dtype dtype; /* generators: of the values */
+  double a, b;        /* normal: mean, stddev; uniform: low, high; int: low, high (exclusive) */
+  int64_t seed;
+  const char *where;
+};
+
+enum dtr_transform_kind { DTR_TRANSFORM_SHUFFLE, DTR_TRANSFORM_TAKE, DTR_TRANSFORM_SKIP };
+struct dtr_transform {
+  enum dtr_transform_kind kind;
+  int64_t value;  /* take, skip: examples; shuffle: seed */
+  bool has_seed;  /* shuffle: false = the training seed */
+};
+
+struct dtr_dataset {
+  const char *name;
+  uint32_t column_count;
+  const struct dtr_column *columns;
+  uint32_t transform_count;
+  const struct dtr_transform *transforms; /* in order */
+  const char *where;
+};
+
+/* A model input: a column of the data set in use, one row an example. */
+struct dtr_input {
+  const char *name;
+  enum dtr_dtype dtype;
+  uint32_t rank;              /* of one example */
+  int64_t dims[DTR_MAX_RANK];
+  int64_t row_bytes;
+  const char *where;
+};
+
+/* Metrics of an evaluation graph, in contribution layout of their own: f32 scalars one after another,
+ * 64-byte aligned each: loss, then the metrics in the order of `metrics`. */
+struct dtr_part {
+  dtr_function *run;
+  int64_t arena_bytes;
+  int64_t batch; /* examples in one call */
+};
+
+struct dtr_train {
+  int64_t batch, shards;
+  int64_t epochs, steps; /* whichever is set; 0 = not set */
+  int64_t seed;
+  int64_t evaluate_epochs, evaluate_steps; /* 0 = no */
+  int64_t checkpoint_epochs, checkpoint_steps, checkpoint_keep;
+  uint32_t data, evaluate_data; /* dataset indices; UINT32_MAX = none */
+};
+
+struct dtr_program {
+  uint32_t abi_version;
+  const char *name;        /* "fashion_mlp" */
+  const char *model_file;  /* as given to dtgc, file name only */
+  const char *plan_id;     /* hex */
+  const char *model_id;    /* hex */
+  const char *compiler;    /* "dtgc 0.1.0" */
+  const char *cpu_arch;    /* "x86-64-v3" */
+  const char *plan_text;   /* what --plan prints */
+  const char *results;     /* the line of what results depend on */
+  const char *source_dir;  /* folder of the model file relative to the program's folder; data look-up */
+
+  struct dtr_train train;
+  uint32_t input_count;
+  const struct dtr_input *inputs;
+  uint32_t dataset_count;
+  const struct dtr_dataset *datasets;
+  uint32_t variable_count;
+  const struct dtr_variable *variables;
+  int64_t variables_bytes;
+  uint32_t contribution_count;
+  const struct dtr_contribution *contributions; /* loss first, then metrics, then the rest */
+  int64_t contribution_bytes;
+  uint32_t metric_count;
+  const char *const *metrics;
+  uint32_t kernel_count;
+  const struct dtr_kernel_desc *kernels;
+  uint32_t gemm_count;
+  const struct dtr_gemm *gemms;
+
+  struct dtr_part shard;  /* training, one shard: forward and backward */
+  struct dtr_part update; /* optimizer; batch = 0 */
+  struct dtr_part eval;   /* evaluation of batch/shards examples; contribution = metrics block */
+  struct dtr_part tail;   /* evaluation of one example */
+};
+
+/* The whole program. Exit status: semantics.md 6 (0 done, 1 own failure, 2 usage, 70 a bug). */
+int dtr_main(const struct dtr_program *program, int argc, char **argv);
+
+#endif
