@@ -9,10 +9,13 @@ add_compile_options(-Wall -Wextra -Werror -Wshadow -Wmissing-prototypes)
 add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/runtime/include)
 
+# What linking with any of our libraries takes; programs that dtgc makes are linked with dtgrt.
+set(DTG_SANITIZER_FLAGS "")
 if(DTG_ASAN)
-  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined
+  set(DTG_SANITIZER_FLAGS -fsanitize=address,undefined)
+  add_compile_options(${DTG_SANITIZER_FLAGS} -fno-sanitize-recover=undefined
                       -fno-omit-frame-pointer)
-  add_link_options(-fsanitize=address,undefined)
+  add_link_options(${DTG_SANITIZER_FLAGS})
 endif()
 
 if(DTG_FUZZ)
