@@ -39,7 +39,8 @@ enum cg_accumulate {
   CG_ACCUMULATE_PROD,
   CG_ACCUMULATE_MAX, /* NaN wins */
   CG_ACCUMULATE_MIN, /* NaN wins */
-  CG_ACCUMULATE_ARGMAX, /* operands value, index (i64); the lowest index wins a tie; reads the index */
+  CG_ACCUMULATE_ARGMAX, /* operands value, index (i64); the lowest index wins a tie, NaN beats all;
+                         * reads the index */
   CG_ACCUMULATE_ARGMIN
 };
 
@@ -58,23 +59,26 @@ enum cg_op {
   CG_ACC_READ,/* operand 0 = accumulator; arg kinds give i64 */
   /* values */
   CG_CONST,   /* f (floats) or i (integers, bool) */
-  CG_ADD, CG_SUB, CG_MUL, CG_DIV, CG_REM, /* integers: truncating division; floats: IEEE, REM = fmod */
-  CG_FMA,     /* a * b + c, rounded once */
-  CG_MIN, CG_MAX, /* NaN wins; integers as signed (u8 unsigned) */
+  CG_ADD, CG_SUB, CG_MUL, CG_DIV, CG_REM, /* integers wrap; division truncates, x / 0 = x rem 0 = 0;
+                                           * floats: IEEE, REM = fmod */
+  CG_FMA,     /* a * b + c, rounded once; floats */
+  CG_MIN, CG_MAX, /* NaN wins; of equal zeros the first; integers as signed (u8 unsigned) */
   CG_NEG, CG_ABS, CG_FLOOR, CG_SQRT,
   CG_EQ, CG_NE, CG_LT, CG_LE, CG_GT, CG_GE, /* bool; ordered, but NE is unordered */
   CG_AND, CG_OR, CG_XOR, CG_NOT,            /* bool, and bitwise for integers */
-  CG_SHL, CG_SHR,                           /* i32/i64, SHR is logical */
+  CG_SHL, CG_SHR,                           /* i32/i64, SHR is logical; count modulo the width */
   CG_SELECT,  /* operand 0 bool ? 1 : 2 */
-  CG_CAST,    /* to dtype; float to integer truncates and saturates; to bool: != 0 */
-  CG_BITCAST, /* same size */
+  CG_CAST,    /* to dtype; float to integer truncates and saturates, NaN gives 0; integer to integer
+               * wraps; to bool: != 0; to bf16: to f32, then nearest even */
+  CG_BITCAST, /* same size, not bool */
   /* math, f32 and f64, error bounds in codegen/llvm/math.h */
   CG_EXP, CG_LOG, CG_TANH, CG_SIGMOID, CG_ERF, CG_SIN, CG_COS, CG_POW, CG_LOG1P, CG_EXPM1,
   /* Philox 4x32-10: operands key (i64), counter low (i64), counter high (i64); `i` = word 0..3 of the
    * result, as i32. key = low 32 bits then high 32 bits; counter words likewise. */
   CG_PHILOX,
   /* Run-time check: operand 0 bool must hold, else the first failure is recorded in the task's fault
-   * record with operand 1 (i64: element position) and operand 2 (i64: the value); `i` = fault code. */
+   * record with operand 1 (i64: element position) and operand 2 (i64: the value); `i` = fault code.
+   * The kernel goes on, so a checked index must be clamped (CG_MIN, CG_MAX) before it addresses. */
   CG_CHECK,
   CG_OP_COUNT
 };
@@ -191,6 +195,12 @@ void cg_check(struct cg_builder *builder, uint32_t condition, uint32_t position,
 uint32_t cg_acc_new(struct cg_builder *builder, enum cg_accumulate kind, enum dtg_dtype dtype);
 void cg_acc_add(struct cg_builder *builder, uint32_t acc, uint32_t value, uint32_t index);
 uint32_t cg_acc_read(struct cg_builder *builder, uint32_t acc);
+
+/* "add", "argmax", ...; operands of an op (CG_ACC_ADD: 2, or 3 for the arg kinds). */
+const char *cg_op_name(enum cg_op op);
+uint32_t cg_op_arity(enum cg_op op);
+const char *cg_accumulate_name(enum cg_accumulate kind);
+bool cg_accumulate_is_arg(enum cg_accumulate kind);
 
 /* Text form, deterministic, for --emit=kernels and goldens. */
 void cg_kernel_print(const struct cg_kernel *kernel, struct dtg_strbuf *out);
