@@ -1,0 +1,55 @@
+/* Saved variables: checkpoints of a run, and plain tensor files for --save and --init.
+ *
+ * A checkpoint is one safetensors file "step-000000000500.safetensors" in the checkpoint folder:
+ * every variable of the program under its path, and in the metadata the step, epoch, seed, model id
+ * and an XXH3 64 checksum of each tensor. It says nothing of the plan: it loads under any strategy.
+ * Written under a temporary name, synced, renamed, and the folder synced: a crash or a full disk
+ * leaves the older ones as they were.
+ * `variables` is the program's block (variables_bytes, laid out by its table). Threads: nobody writes
+ * the block meanwhile. Loading changes it only when the whole file is good.
+ */
+#ifndef DTR_CHECKPOINT_H
+#define DTR_CHECKPOINT_H
+
+#include "dtr_abi.h"
+#include "runtime/env.h"
+#include "runtime/error.h"
+
+struct dtr_checkpoint_state {
+  int64_t step;  /* steps done; the next one has this number */
+  int64_t epoch; /* epochs done */
+  int64_t seed;
+};
+
+/* Where remarks go that are not failures ("... is damaged (...); using ..."). NULL function: nowhere. */
+struct dtr_remarks {
+  void (*write)(void *context, const char *text);
+  void *context;
+};
+
+/* Makes the folder if need be, writes, then removes all but the newest `keep` (0 = keep all).
+ * `written` (may be NULL, `written_size` bytes) gets the path. */
+bool dtr_checkpoint_save(const struct dtr_env *env, const struct dtr_program *program,
+                         const char *folder, int64_t keep, const char *variables,
+                         const struct dtr_checkpoint_state *state, char *written,
+                         size_t written_size, struct dtr_error *error);
+
+/* The newest valid checkpoint in `folder`. A damaged one is remarked upon and the one before it is
+ * used. A good one of another model, or with other tensors than the program's, is an error at once,
+ * and so is a folder without any valid one. `used` as `written` above. */
+bool dtr_checkpoint_load(const struct dtr_env *env, const struct dtr_program *program,
+                         const char *folder, char *variables, struct dtr_remarks remarks,
+                         struct dtr_checkpoint_state *state, char *used, size_t used_size,
+                         struct dtr_error *error);
+
+/* --save: all variables under their paths, no metadata; temporary name and rename as above. */
+bool dtr_tensors_save(const struct dtr_env *env, const struct dtr_program *program,
+                      const char *path, const char *variables, struct dtr_error *error);
+/* --init: replaces initial values (already in the block) by those of the file, by name. Every
+ * parameter must be there with its shape and type; states and slots may be missing. Tensors that the
+ * model lacks are remarked upon. */
+bool dtr_tensors_init(const struct dtr_env *env, const struct dtr_program *program,
+                      const char *path, char *variables, struct dtr_remarks remarks,
+                      struct dtr_error *error);
+
+#endif

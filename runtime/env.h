@@ -1,0 +1,84 @@
+/* Everything the runtime asks of the outside world: time, files, and later the network.
+ *
+ * A `struct dtr_env` is a table of functions with a context, so that a simulator can give virtual
+ * time and failing disks. Code of the runtime calls nothing else for these (no open, fopen, clock).
+ * Ownership: the table and its context belong to the caller and outlive everything made with them.
+ * Threads: the functions of the real row may be called from any thread; one file is used by one
+ * thread at a time, except pread. Another row states its own rule.
+ *
+ * Functions that can fail return a negative errno (-ENOENT), else 0 or a count.
+ */
+#ifndef DTR_ENV_H
+#define DTR_ENV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum dtr_file_mode {
+  DTR_FILE_READ,   /* must exist */
+  DTR_FILE_CREATE, /* made, or emptied, for writing */
+  DTR_FILE_APPEND  /* made if missing, written at its end */
+};
+
+struct dtr_file_info {
+  int64_t size; /* bytes */
+  bool is_directory;
+};
+
+/* Called for each entry of a folder ("." and ".." left out), in no particular order. */
+typedef void dtr_list_visitor(void *visitor_context, const char *name);
+
+struct dtr_env {
+  void *context;
+
+  int64_t (*now)(void *context);       /* monotonic, nanoseconds */
+  int64_t (*wall_time)(void *context); /* nanoseconds since 1970-01-01 UTC */
+
+  int (*file_open)(void *context, const char *path, enum dtr_file_mode mode); /* a handle >= 0 */
+  int (*file_close)(void *context, int file);
+  /* May transfer less than asked for; a read of 0 bytes is the end of the file. */
+  int64_t (*file_read)(void *context, int file, void *bytes, size_t size);
+  int64_t (*file_pread)(void *context, int file, void *bytes, size_t size, int64_t offset);
+  int64_t (*file_write)(void *context, int file, const void *bytes, size_t size);
+  int (*file_sync)(void *context, int file); /* its bytes are on the disk */
+  int (*file_info)(void *context, int file, struct dtr_file_info *info);
+
+  int (*path_info)(void *context, const char *path, struct dtr_file_info *info);
+  int (*path_rename)(void *context, const char *from, const char *to); /* replaces `to` */
+  int (*path_unlink)(void *context, const char *path);
+  int (*path_mkdir)(void *context, const char *path); /* -EEXIST if it is there */
+  int (*path_list)(void *context, const char *path, dtr_list_visitor *visit, void *visitor_context);
+  int (*path_sync)(void *context, const char *path); /* a folder: its entries are on the disk */
+  const char *(*variable)(void *context, const char *name); /* environment variable or NULL */
+
+  /* The network's functions follow here when the runtime talks to other processes. */
+};
+
+/* The row of the operating system; handles are file descriptors, so 1 and 2 are open. */
+const struct dtr_env *dtr_env_real(void);
+
+/* Whole transfers on top of a row: 0, or a negative errno. A read that meets the end of the file
+ * first gives -ENODATA. */
+int dtr_env_pread_all(const struct dtr_env *env, int file, void *bytes, size_t size,
+                      int64_t offset);
+int dtr_env_write_all(const struct dtr_env *env, int file, const void *bytes, size_t size);
+/* Makes `path` and its missing parents. 0 also if it is there already. */
+int dtr_env_mkdir_all(const struct dtr_env *env, const char *path);
+int64_t dtr_env_now(const struct dtr_env *env);
+
+/* ---- a row that fails on purpose, for tests ---- */
+
+/* Counts from 1; 0 = never. Once the n-th call failed, later ones succeed again unless `sticky`. */
+struct dtr_env_fault {
+  const struct dtr_env *below;   /* what the calls are passed on to */
+  int64_t fail_write, fail_sync, fail_rename, fail_open, fail_read, fail_close;
+  int error;                     /* positive errno of the failure, such as ENOSPC */
+  bool sticky;                   /* a full disk stays full */
+  size_t longest_transfer;       /* reads and writes move at most so much; 0 = no limit */
+  int64_t writes, syncs, renames, opens, reads, closes; /* calls seen so far */
+};
+/* `fault` is filled in by the caller and must stay where it is. Not thread-safe. */
+struct dtr_env dtr_env_faulty(struct dtr_env_fault *fault);
+
+#endif
