@@ -5,8 +5,8 @@
  * and an XXH3 64 checksum of each tensor. It says nothing of the plan: it loads under any strategy.
  * Written under a temporary name, synced, renamed, and the folder synced: a crash or a full disk
  * leaves the older ones as they were.
- * `variables` is the program's block (variables_bytes, laid out by its table). Threads: nobody writes
- * the block meanwhile. Loading changes it only when the whole file is good.
+ * `variables` is the program's block (variables_bytes, laid out by its table). Threads: nobody
+ * writes the block meanwhile. Loading changes it only when the whole file is good.
  */
 #ifndef DTR_CHECKPOINT_H
 #define DTR_CHECKPOINT_H
@@ -21,7 +21,8 @@ struct dtr_checkpoint_state {
   int64_t seed;
 };
 
-/* Where remarks go that are not failures ("... is damaged (...); using ..."). NULL function: nowhere. */
+/* Where remarks go that are not failures ("... is damaged (...); using ..."). NULL function:
+ * nowhere. */
 struct dtr_remarks {
   void (*write)(void *context, const char *text);
   void *context;
@@ -46,8 +47,8 @@ bool dtr_checkpoint_load(const struct dtr_env *env, const struct dtr_program *pr
 bool dtr_tensors_save(const struct dtr_env *env, const struct dtr_program *program,
                       const char *path, const char *variables, struct dtr_error *error);
 /* --init: replaces initial values (already in the block) by those of the file, by name. Every
- * parameter must be there with its shape and type; states and slots may be missing. Tensors that the
- * model lacks are remarked upon. */
+ * parameter must be there with its shape and type; states and slots may be missing. Tensors that
+ * the model lacks are remarked upon. */
 bool dtr_tensors_init(const struct dtr_env *env, const struct dtr_program *program,
                       const char *path, char *variables, struct dtr_remarks remarks,
                       struct dtr_error *error);

@@ -71,11 +71,11 @@ int64_t dtr_env_now(const struct dtr_env *env);
 
 /* Counts from 1; 0 = never. Once the n-th call failed, later ones succeed again unless `sticky`. */
 struct dtr_env_fault {
-  const struct dtr_env *below;   /* what the calls are passed on to */
+  const struct dtr_env *below; /* what the calls are passed on to */
   int64_t fail_write, fail_sync, fail_rename, fail_open, fail_read, fail_close;
-  int error;                     /* positive errno of the failure, such as ENOSPC */
-  bool sticky;                   /* a full disk stays full */
-  size_t longest_transfer;       /* reads and writes move at most so much; 0 = no limit */
+  int error;               /* positive errno of the failure, such as ENOSPC */
+  bool sticky;             /* a full disk stays full */
+  size_t longest_transfer; /* reads and writes move at most so much; 0 = no limit */
   int64_t writes, syncs, renames, opens, reads, closes; /* calls seen so far */
 };
 /* `fault` is filled in by the caller and must stay where it is. Not thread-safe. */

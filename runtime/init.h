@@ -5,14 +5,14 @@
  *
  * Fans of a tensor, for glorot and he: [in, out] has fan_in = in, fan_out = out. With more axes
  * [k.., in, out] (a convolution's [kh, kw, cin, cout]) both are multiplied by the product of the
- * leading axes: fan_in is the product of all axes but the last, fan_out of all but the last but one.
- * One axis [n]: both n. No axes: both 1.
- *   glorot_uniform: uniform in +-sqrt(6 / (fan_in + fan_out))   glorot_normal: stddev sqrt(2 / (fan_in + fan_out))
- *   he_uniform: uniform in +-sqrt(6 / fan_in)                   he_normal: stddev sqrt(2 / fan_in)
- *   truncated_normal: mean a, stddev b of the normal before values beyond 2 b are drawn again
- *   orthogonal: as [product of all axes but the last, last], orthonormal columns (or rows, if there
- *   are fewer rows): Q of the QR decomposition with positive diagonal of a normal matrix
- * (X. Glorot, Y. Bengio, AISTATS 2010; K. He et al., ICCV 2015; A. Saxe et al., ICLR 2014.)
+ * leading axes: fan_in is the product of all axes but the last, fan_out of all but the last but
+ * one. One axis [n]: both n. No axes: both 1. glorot_uniform: uniform in +-sqrt(6 / (fan_in +
+ * fan_out))   glorot_normal: stddev sqrt(2 / (fan_in + fan_out)) he_uniform: uniform in +-sqrt(6 /
+ * fan_in)                   he_normal: stddev sqrt(2 / fan_in) truncated_normal: mean a, stddev b
+ * of the normal before values beyond 2 b are drawn again orthogonal: as [product of all axes but
+ * the last, last], orthonormal columns (or rows, if there are fewer rows): Q of the QR
+ * decomposition with positive diagonal of a normal matrix (X. Glorot, Y. Bengio, AISTATS 2010; K.
+ * He et al., ICCV 2015; A. Saxe et al., ICLR 2014.)
  */
 #ifndef DTR_INIT_H
 #define DTR_INIT_H

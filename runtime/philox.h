@@ -35,8 +35,8 @@ void dtr_random_normal_pair(struct dtr_random random, uint64_t index, double pai
 uint64_t dtr_random_below(struct dtr_random random, uint64_t index, uint64_t bound);
 
 /* A permutation of 0 .. count-1 that is computed one element at a time: a Feistel network over
- * mixed radices a*b >= count, with Philox as round function, walking past values >= count (J. Black,
- * P. Rogaway, "Ciphers with arbitrary finite domains", 2002). */
+ * mixed radices a*b >= count, with Philox as round function, walking past values >= count (J.
+ * Black, P. Rogaway, "Ciphers with arbitrary finite domains", 2002). */
 struct dtr_permutation {
   uint64_t seed;
   uint64_t epoch;

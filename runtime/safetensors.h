@@ -2,9 +2,9 @@
  *
  * Reading checks the header's limits (100 MB, 1,000,000 tensors, rank 8), every shape against its
  * byte range, that ranges neither overlap nor leave gaps, and the file's size, before anything is
- * allocated for tensors. Writing streams: header first, then the tensors in the order of their names.
- * Ownership: a reader owns its descriptions; names live as long as it does. Threads: one at a time,
- * except dtr_safetensors_read on an open reader. Messages start with the file's path.
+ * allocated for tensors. Writing streams: header first, then the tensors in the order of their
+ * names. Ownership: a reader owns its descriptions; names live as long as it does. Threads: one at
+ * a time, except dtr_safetensors_read on an open reader. Messages start with the file's path.
  */
 #ifndef DTR_SAFETENSORS_H
 #define DTR_SAFETENSORS_H
@@ -15,9 +15,18 @@
 
 /* Types of the format that the runtime reads; the first seven are those of enum dtr_dtype. */
 enum dtr_element {
-  DTR_ELEMENT_F32, DTR_ELEMENT_F64, DTR_ELEMENT_BF16, DTR_ELEMENT_I32, DTR_ELEMENT_I64,
-  DTR_ELEMENT_U8, DTR_ELEMENT_BOOL,
-  DTR_ELEMENT_I8, DTR_ELEMENT_I16, DTR_ELEMENT_U16, DTR_ELEMENT_U32, DTR_ELEMENT_U64,
+  DTR_ELEMENT_F32,
+  DTR_ELEMENT_F64,
+  DTR_ELEMENT_BF16,
+  DTR_ELEMENT_I32,
+  DTR_ELEMENT_I64,
+  DTR_ELEMENT_U8,
+  DTR_ELEMENT_BOOL,
+  DTR_ELEMENT_I8,
+  DTR_ELEMENT_I16,
+  DTR_ELEMENT_U16,
+  DTR_ELEMENT_U32,
+  DTR_ELEMENT_U64,
   DTR_ELEMENT_F16,
   DTR_ELEMENT_COUNT
 };
@@ -55,11 +64,11 @@ const char *dtr_safetensors_metadata(const struct dtr_safetensors *file, const c
 bool dtr_safetensors_read(const struct dtr_safetensors *file, const struct dtr_tensor *tensor,
                           void *bytes, struct dtr_error *error);
 
-/* Writes `path` in place (no temporary name, no fsync): see checkpoint.h for the safe way. `bytes[i]`
- * are those of tensors[i]; any order, names distinct. */
+/* Writes `path` in place (no temporary name, no fsync): see checkpoint.h for the safe way.
+ * `bytes[i]` are those of tensors[i]; any order, names distinct. */
 bool dtr_safetensors_write(const struct dtr_env *env, const char *path, uint32_t count,
                            const struct dtr_tensor *tensors, const void *const *bytes,
-                           uint32_t metadata_count, const struct dtr_metadata *metadata,
-                           bool sync, struct dtr_error *error);
+                           uint32_t metadata_count, const struct dtr_metadata *metadata, bool sync,
+                           struct dtr_error *error);
 
 #endif

@@ -1,0 +1,156 @@
+#include "runtime/philox.h"
+
+#include <math.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum { PHILOX_ROUNDS = 10 };
+
+struct dtr_philox_block dtr_philox_4x32(const uint32_t counter[4], const uint32_t key[2]) {
+  uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
+  uint32_t k0 = key[0], k1 = key[1];
+  for (int round = 0; round < PHILOX_ROUNDS; round++) {
+    uint64_t p0 = (uint64_t)0xD2511F53u * c0;
+    uint64_t p1 = (uint64_t)0xCD9E8D57u * c2;
+    c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
+    c1 = (uint32_t)p1;
+    c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+    c3 = (uint32_t)p0;
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  return (struct dtr_philox_block){{c0, c1, c2, c3}};
+}
+
+struct dtr_random dtr_random_named(int64_t seed, const char *name) {
+  return (struct dtr_random){(uint64_t)seed, XXH3_64bits(name, strlen(name))};
+}
+
+static struct dtr_philox_block block_at(uint64_t seed, uint64_t low, uint64_t high) {
+  const uint32_t counter[4] = {(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high,
+                               (uint32_t)(high >> 32)};
+  const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+  return dtr_philox_4x32(counter, key);
+}
+
+struct dtr_philox_block dtr_random_block(struct dtr_random random, uint64_t index) {
+  return block_at(random.seed, index, random.stream);
+}
+
+static uint64_t half_of(const struct dtr_philox_block *block, int half) {
+  return (uint64_t)block->word[2 * half + 1] << 32 | block->word[2 * half];
+}
+
+static double unit_of(uint64_t bits) {
+  return (double)(bits >> 11) * 0x1p-53;
+}
+
+double dtr_random_uniform(struct dtr_random random, uint64_t index) {
+  struct dtr_philox_block block = dtr_random_block(random, index >> 1);
+  return unit_of(half_of(&block, (int)(index & 1)));
+}
+
+uint64_t dtr_random_below(struct dtr_random random, uint64_t index, uint64_t bound) {
+  struct dtr_philox_block block = dtr_random_block(random, index >> 1);
+  return (uint64_t)((unsigned __int128)half_of(&block, (int)(index & 1)) * bound >> 64);
+}
+
+/* Natural logarithm of a positive normal number: log(m 2^e) with m in [sqrt(1/2), sqrt(2)), and
+ * log m = 2 artanh(s), s = (m - 1) / (m + 1), |s| < 0.172, by its series. */
+static double log_exact(double x) {
+  int exponent;
+  double mantissa = frexp(x, &exponent);
+  if (mantissa < 0.70710678118654752440) {
+    mantissa *= 2;
+    exponent--;
+  }
+  double s = (mantissa - 1) / (mantissa + 1), square = s * s, sum = 0;
+  for (int power = 21; power >= 1; power -= 2)
+    sum = sum * square + 1.0 / power;
+  return 2 * s * sum + exponent * 0.69314718055994530942;
+}
+
+/* Sine and cosine of 2 pi u, u in [0, 1): the nearest quarter turn is taken off exactly; what is
+ * left is at most pi/4 and goes into the series. */
+static void sine_cosine_turn(double u, double *sine, double *cosine) {
+  int quarter = (int)(u * 4 + 0.5);
+  double x = (u - quarter * 0.25) * 6.28318530717958647693, square = x * x;
+  double s = 1, c = 1;
+  for (int n = 17; n >= 3; n -= 2)
+    s = 1 - s * square / (n * (n - 1));
+  for (int n = 18; n >= 2; n -= 2)
+    c = 1 - c * square / (n * (n - 1));
+  s *= x;
+  const double turned[4][2] = {{s, c}, {c, -s}, {-s, -c}, {-c, s}};
+  *sine = turned[quarter & 3][0];
+  *cosine = turned[quarter & 3][1];
+}
+
+void dtr_random_normal_pair(struct dtr_random random, uint64_t index, double pair[2]) {
+  struct dtr_philox_block block = dtr_random_block(random, index);
+  double radius = sqrt(-2 * log_exact(1 - unit_of(half_of(&block, 0))));
+  double sine, cosine;
+  sine_cosine_turn(unit_of(half_of(&block, 1)), &sine, &cosine);
+  pair[0] = radius * cosine;
+  pair[1] = radius * sine;
+}
+
+double dtr_random_normal(struct dtr_random random, uint64_t index) {
+  double pair[2];
+  dtr_random_normal_pair(random, index >> 1, pair);
+  return pair[index & 1];
+}
+
+/* ---- permutations ---- */
+
+/* Enough that short permutations (3 examples) are uniform too; each costs one block. */
+enum { FEISTEL_ROUNDS = 8 };
+
+static uint64_t square_root_up(uint64_t x) {
+  uint64_t root = (uint64_t)sqrt((double)x);
+  while (root * root > x)
+    root--;
+  while (root * root < x)
+    root++;
+  return root;
+}
+
+struct dtr_permutation dtr_permutation_make(int64_t seed, int64_t epoch, int64_t count) {
+  struct dtr_permutation permutation = {(uint64_t)seed, (uint64_t)epoch, (uint64_t)count, 1, 1};
+  if (count > 1) {
+    permutation.left = square_root_up((uint64_t)count);
+    permutation.right = ((uint64_t)count + permutation.left - 1) / permutation.left;
+  }
+  return permutation;
+}
+
+/* Pseudo-random value below `bound` (at most 2^31) of one half in one round. */
+static uint64_t feistel_round(const struct dtr_permutation *permutation, uint32_t round,
+                              uint64_t value, uint64_t bound) {
+  struct dtr_philox_block block =
+      block_at(permutation->seed, value << 8 | round, permutation->epoch);
+  return (uint64_t)((unsigned __int128)half_of(&block, 0) * bound >> 64);
+}
+
+static uint64_t feistel(const struct dtr_permutation *permutation, uint64_t value) {
+  uint64_t left = value / permutation->right, right = value % permutation->right;
+  for (uint32_t round = 0; round < FEISTEL_ROUNDS; round += 2) {
+    left += feistel_round(permutation, round, right, permutation->left);
+    if (left >= permutation->left)
+      left -= permutation->left;
+    right += feistel_round(permutation, round + 1, left, permutation->right);
+    if (right >= permutation->right)
+      right -= permutation->right;
+  }
+  return left * permutation->right + right;
+}
+
+int64_t dtr_permutation_at(const struct dtr_permutation *permutation, int64_t position) {
+  if (permutation->count <= 1)
+    return position;
+  uint64_t value = (uint64_t)position;
+  do
+    value = feistel(permutation, value);
+  while (value >= permutation->count);
+  return (int64_t)value;
+}
