@@ -209,5 +209,8 @@ bool cg_kernel_verify(const struct cg_kernel *kernel, struct dtg_strbuf *why);
 /* Scalar interpreter: the meaning of the IR in plain C (f32 arithmetic, libm math), for tests.
  * `buffers` in the order of kernel->buffers. Loop kernels and GEMM. */
 void cg_kernel_interpret(const struct cg_kernel *kernel, void *const *buffers);
+/* The same, keeping the first failed check: code, position, value (code 0 on entry). */
+void cg_kernel_interpret_fault(const struct cg_kernel *kernel, void *const *buffers,
+                               int64_t fault[3]);
 
 #endif
