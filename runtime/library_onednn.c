@@ -1,9 +1,10 @@
 /* The only file that knows oneDNN (the C API of version 2).
  *
- * Each gemm has one primitive for whole tiles and, if the last tile is short, one for that. Scratch is
- * the caller's (user mode), so it is planned like any other buffer. The matmul primitive was chosen over
- * dnnl_sgemm: equal in speed within a few per cent for AVX-512, 0.1 to 0.4 us slower on tiny products,
- * but sgemm allocates its packing buffers on every call, where they cannot be planned.
+ * Each gemm has one primitive for whole tiles and, if the last tile is short, one for that. Scratch
+ * is the caller's (user mode), so it is planned like any other buffer. The matmul primitive was
+ * chosen over dnnl_sgemm: equal in speed within a few per cent for AVX-512, 0.1 to 0.4 us slower on
+ * tiny products, but sgemm allocates its packing buffers on every call, where they cannot be
+ * planned.
  */
 #include "dtr_library.h"
 
@@ -35,8 +36,9 @@ static int64_t rows_of(const struct dtr_gemm *gemm, int kind) {
   return gemm->m >= gemm->tile_rows ? gemm->tile_rows : 0;
 }
 
-/* The library fixes its limit at the first use in the process; a later call is fine if it agrees. On a
- * processor below `cpu_arch` (cross compilation) the effective limit is that of the processor. */
+/* The library fixes its limit at the first use in the process; a later call is fine if it agrees.
+ * On a processor below `cpu_arch` (cross compilation) the effective limit is that of the processor.
+ */
 static bool limit_isa(const char *cpu_arch) {
   dnnl_cpu_isa_t isa;
   if (strcmp(cpu_arch, "x86-64-v2") == 0)
@@ -47,12 +49,11 @@ static bool limit_isa(const char *cpu_arch) {
     isa = dnnl_cpu_isa_avx512_core;
   else
     return false;
-  return dnnl_set_max_cpu_isa(isa) == dnnl_success ||
-         (dnnl_get_effective_cpu_isa() & ~isa) == 0;
+  return dnnl_set_max_cpu_isa(isa) == dnnl_success || (dnnl_get_effective_cpu_isa() & ~isa) == 0;
 }
 
-/* OpenMP is the library's, not ours: looked up at run time so that any OpenMP library it was built with
- * will do and none need be linked. */
+/* OpenMP is the library's, not ours: looked up at run time so that any OpenMP library it was built
+ * with will do and none need be linked. */
 void dtr_library_enter_thread(void) {
   void (*set_threads)(int);
   *(void **)&set_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
@@ -60,8 +61,8 @@ void dtr_library_enter_thread(void) {
     set_threads(1);
 }
 
-static dnnl_status_t describe(dnnl_memory_desc_t *desc, int64_t rows, int64_t columns, bool transpose,
-                              int64_t leading) {
+static dnnl_status_t describe(dnnl_memory_desc_t *desc, int64_t rows, int64_t columns,
+                              bool transpose, int64_t leading) {
   dnnl_dims_t dims = {rows, columns};
   dnnl_dims_t strides = {transpose ? 1 : leading, transpose ? leading : 1};
   return dnnl_memory_desc_init_by_strides(desc, 2, dims, dnnl_f32, strides);
@@ -87,16 +88,16 @@ static dnnl_status_t attributes(const struct dtr_gemm *gemm, dnnl_primitive_attr
   return status;
 }
 
-static dnnl_status_t describe_product(dnnl_engine_t engine, const struct dtr_gemm *gemm, int64_t rows,
-                                      dnnl_primitive_desc_t *desc) {
+static dnnl_status_t describe_product(dnnl_engine_t engine, const struct dtr_gemm *gemm,
+                                      int64_t rows, dnnl_primitive_desc_t *desc) {
   dnnl_memory_desc_t a, b, c;
   dnnl_matmul_desc_t matmul;
   dnnl_primitive_attr_t attr;
   dnnl_status_t status =
       describe(&a, rows, gemm->k, gemm->transpose_a, gemm->transpose_a ? gemm->m : gemm->k);
   if (status == dnnl_success)
-    status = describe(&b, gemm->k, gemm->n, gemm->transpose_b,
-                      gemm->transpose_b ? gemm->k : gemm->n);
+    status =
+        describe(&b, gemm->k, gemm->n, gemm->transpose_b, gemm->transpose_b ? gemm->k : gemm->n);
   if (status == dnnl_success)
     status = describe(&c, rows, gemm->n, false, gemm->n);
   if (status == dnnl_success)
@@ -170,8 +171,9 @@ static bool add_product(struct dtr_library *library, uint32_t index, int kind, c
     return true;
   dnnl_status_t status = describe_product(library->engine, gemm, rows, &desc);
   if (status != dnnl_success) {
-    snprintf(why, why_size, "oneDNN refuses the matrix product %u of %lld x %lld x %lld (status %d)",
-             index, (long long)rows, (long long)gemm->n, (long long)gemm->k, (int)status);
+    snprintf(why, why_size,
+             "oneDNN refuses the matrix product %u of %lld x %lld x %lld (status %d)", index,
+             (long long)rows, (long long)gemm->n, (long long)gemm->k, (int)status);
     return false;
   }
   int64_t need = scratch_of(desc);
@@ -179,10 +181,11 @@ static bool add_product(struct dtr_library *library, uint32_t index, int kind, c
   status = fits ? create_product(library, desc, &library->products[index][kind]) : dnnl_success;
   dnnl_primitive_desc_destroy(desc);
   if (!fits)
-    snprintf(why, why_size,
-             "oneDNN needs %lld bytes of scratch for the matrix product %u, the plan has %lld: it was "
-             "planned with another version of the library or on another processor",
-             (long long)need, index, (long long)gemm->scratch_bytes);
+    snprintf(
+        why, why_size,
+        "oneDNN needs %lld bytes of scratch for the matrix product %u, the plan has %lld: it was "
+        "planned with another version of the library or on another processor",
+        (long long)need, index, (long long)gemm->scratch_bytes);
   else if (status != dnnl_success)
     snprintf(why, why_size, "oneDNN cannot create the matrix product %u (status %d)", index,
              (int)status);
@@ -259,7 +262,8 @@ int dtr_library_gemm(struct dtr_library *library, uint32_t gemm, int64_t tile, c
   int64_t row = (tile - entry * g->row_tiles) * g->tile_rows;
   struct product *product =
       &library->products[gemm][g->m - row < g->tile_rows ? TILE_LAST : TILE_WHOLE];
-  const float *first_a = (const float *)a + entry * g->stride_a + (g->transpose_a ? row : row * g->k);
+  const float *first_a =
+      (const float *)a + entry * g->stride_a + (g->transpose_a ? row : row * g->k);
   const float *first_b = (const float *)b + entry * g->stride_b;
   float *first_c = (float *)c + entry * g->stride_c + row * g->n;
   dnnl_memory_set_data_handle(product->a, (void *)first_a);

@@ -1,9 +1,10 @@
 /* Matrix products of the device's library (oneDNN on the CPU), one thread a call.
  *
- * Purpose: keeps the library behind one small interface, so that its scratch is known when a program is
- * compiled and nothing is created after the first step. Ownership: a handle belongs to the thread that
- * made it and copies no tables; free it with dtr_library_free. Threads: a handle serves one thread at a
- * time. Process: the library's instruction set is limited to `cpu_arch` on first use and stays so.
+ * Purpose: keeps the library behind one small interface, so that its scratch is known when a
+ * program is compiled and nothing is created after the first step. Ownership: a handle belongs to
+ * the thread that made it and copies no tables; free it with dtr_library_free. Threads: a handle
+ * serves one thread at a time. Process: the library's instruction set is limited to `cpu_arch` on
+ * first use and stays so.
  *
  * The bits of a result depend on the gemm, the tile and cpu_arch alone: never on the thread, on
  * OMP_NUM_THREADS or on what ran before.
@@ -13,12 +14,13 @@
 
 #include "dtr_abi.h"
 
-/* Bytes of scratch that one thread needs for any tile of `gemm` (its scratch_bytes is not read), or -1
- * if the library cannot do it. `cpu_arch`: "x86-64-v2", "x86-64-v3" or "x86-64-v4". */
+/* Bytes of scratch that one thread needs for any tile of `gemm` (its scratch_bytes is not read), or
+ * -1 if the library cannot do it. `cpu_arch`: "x86-64-v2", "x86-64-v3" or "x86-64-v4". */
 int64_t dtr_library_gemm_scratch(const struct dtr_gemm *gemm, const char *cpu_arch);
 
-/* Creates everything that `gemms` need for the calling thread. NULL on error, with the reason in `why`
- * (of `why_size` bytes): a gemm the library refuses, or scratch larger than gemm->scratch_bytes. */
+/* Creates everything that `gemms` need for the calling thread. NULL on error, with the reason in
+ * `why` (of `why_size` bytes): a gemm the library refuses, or scratch larger than
+ * gemm->scratch_bytes. */
 struct dtr_library *dtr_library_new(const struct dtr_gemm *gemms, uint32_t count,
                                     const char *cpu_arch, char *why, size_t why_size);
 void dtr_library_free(struct dtr_library *library);
