@@ -12,26 +12,7 @@
 #include "dtr_abi.h"
 #include "runtime/env.h"
 #include "runtime/error.h"
-
-/* Types of the format that the runtime reads; the first seven are those of enum dtr_dtype. */
-enum dtr_element {
-  DTR_ELEMENT_F32,
-  DTR_ELEMENT_F64,
-  DTR_ELEMENT_BF16,
-  DTR_ELEMENT_I32,
-  DTR_ELEMENT_I64,
-  DTR_ELEMENT_U8,
-  DTR_ELEMENT_BOOL,
-  DTR_ELEMENT_I8,
-  DTR_ELEMENT_I16,
-  DTR_ELEMENT_U16,
-  DTR_ELEMENT_U32,
-  DTR_ELEMENT_U64,
-  DTR_ELEMENT_F16,
-  DTR_ELEMENT_COUNT
-};
-const char *dtr_element_name(enum dtr_element element); /* "f32" */
-int64_t dtr_element_bytes(enum dtr_element element);
+#include "runtime/value.h"
 
 struct dtr_tensor {
   const char *name;
@@ -42,13 +23,12 @@ struct dtr_tensor {
   int64_t offset; /* reading: in the file. writing: unused */
 };
 
-/* "[784, 10]"; returns `text`. */
-const char *dtr_shape_text(uint32_t rank, const int64_t *dims, char *text, size_t size);
-enum { DTR_SHAPE_TEXT = 192 };
-
 struct dtr_metadata {
   const char *key, *value;
 };
+
+/* The format's name of an element type: "F32". */
+const char *dtr_safetensors_type(enum dtr_element element);
 
 struct dtr_safetensors; /* an open file */
 

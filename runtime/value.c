@@ -1,22 +1,57 @@
 #include "runtime/value.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-static const struct dtr_dtype_row {
+static const struct dtr_element_row {
   const char *name;
   int64_t bytes;
-} dtype_rows[] = {
-    [DTR_F32] = {"f32", 4},   [DTR_F64] = {"f64", 8}, [DTR_BF16] = {"bf16", 2},
-    [DTR_I32] = {"i32", 4},   [DTR_I64] = {"i64", 8}, [DTR_U8] = {"u8", 1},
-    [DTR_BOOL] = {"bool", 1},
+} element_rows[DTR_ELEMENT_COUNT] = {
+    [DTR_ELEMENT_F32] = {"f32", 4},   [DTR_ELEMENT_F64] = {"f64", 8},
+    [DTR_ELEMENT_BF16] = {"bf16", 2}, [DTR_ELEMENT_I32] = {"i32", 4},
+    [DTR_ELEMENT_I64] = {"i64", 8},   [DTR_ELEMENT_U8] = {"u8", 1},
+    [DTR_ELEMENT_BOOL] = {"bool", 1}, [DTR_ELEMENT_I8] = {"i8", 1},
+    [DTR_ELEMENT_I16] = {"i16", 2},   [DTR_ELEMENT_U16] = {"u16", 2},
+    [DTR_ELEMENT_U32] = {"u32", 4},   [DTR_ELEMENT_U64] = {"u64", 8},
+    [DTR_ELEMENT_F16] = {"f16", 2},
 };
 
+const char *dtr_element_name(enum dtr_element element) {
+  return element_rows[element].name;
+}
+
+int64_t dtr_element_bytes(enum dtr_element element) {
+  return element_rows[element].bytes;
+}
+
 int64_t dtr_dtype_bytes(enum dtr_dtype dtype) {
-  return dtype_rows[dtype].bytes;
+  return element_rows[dtype].bytes;
 }
 
 const char *dtr_dtype_name(enum dtr_dtype dtype) {
-  return dtype_rows[dtype].name;
+  return element_rows[dtype].name;
+}
+
+const char *dtr_shape_text(uint32_t rank, const int64_t *dims, char *text, size_t size) {
+  size_t length = (size_t)snprintf(text, size, "[");
+  for (uint32_t axis = 0; axis < rank && length < size; axis++)
+    length +=
+        (size_t)snprintf(text + length, size - length, "%s%" PRId64, axis ? ", " : "", dims[axis]);
+  if (length < size)
+    snprintf(text + length, size - length, "]");
+  return text;
+}
+
+bool dtr_shape_elements(uint32_t rank, const int64_t *dims, int64_t unit, int64_t *elements) {
+  int64_t product = 1, bytes;
+  for (uint32_t axis = 0; axis < rank; axis++)
+    if (dims[axis] < 0 || __builtin_mul_overflow(product, dims[axis], &product))
+      return false;
+  if (__builtin_mul_overflow(product, unit, &bytes))
+    return false;
+  *elements = product;
+  return true;
 }
 
 /* To odd first, so that the second rounding (to bf16) sees on which side the value was. */
