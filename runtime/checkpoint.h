@@ -28,8 +28,13 @@ struct dtr_remarks {
   void *context;
 };
 
-/* Makes the folder if need be, writes, then removes all but the newest `keep` (0 = keep all).
- * `written` (may be NULL, `written_size` bytes) gets the path. */
+/* The step of the newest file in the folder, whether valid or not; -1 if there is none. */
+bool dtr_checkpoint_newest(const struct dtr_env *env, const char *folder, int64_t *step,
+                           struct dtr_error *error);
+
+/* Makes the folder if need be, writes, then removes all but the newest `keep` (0 = keep all) of
+ * those at or before this step: later ones are another run's. `written` (may be NULL,
+ * `written_size` bytes) gets the path. */
 bool dtr_checkpoint_save(const struct dtr_env *env, const struct dtr_program *program,
                          const char *folder, int64_t keep, const char *variables,
                          const struct dtr_checkpoint_state *state, char *written,
