@@ -49,7 +49,8 @@ enum { DTG_NO_NODE = UINT32_MAX, DTG_NO_GROUP = UINT32_MAX, DTG_NO_DEVICE = UINT
 
 /* Why a node is where it is: a rule and the source text that asked for it (semantics.md 4). */
 struct dtg_cause {
-  const char *rule; /* interned short text such as "default-device", "place", "with-input"; or NULL */
+  const char
+      *rule; /* interned short text such as "default-device", "place", "with-input"; or NULL */
   struct dtg_span span;
 };
 
@@ -93,6 +94,8 @@ struct dtg_graph {
   const char *name; /* "train", "eval", "tail", "update" */
   struct dtg_arena *arena;
   struct dtg_intern *names;
+  const char *path;     /* given to the nodes as they are added; interned; "" at first */
+  struct dtg_span span; /* likewise; none at first */
   DTG_VEC(struct dtg_node) nodes;
   DTG_VEC(struct dtg_root) roots;
   uint32_t group_count;
@@ -102,9 +105,10 @@ struct dtg_graph {
 enum dtg_variable_kind { DTG_VARIABLE_PARAM, DTG_VARIABLE_STATE, DTG_VARIABLE_SLOT };
 
 struct dtg_initializer {
-  const char *kind; /* "zeros" "ones" "constant" "normal" "truncated_normal" "uniform" "glorot_uniform"
-                       "glorot_normal" "he_normal" "he_uniform" "orthogonal"; interned */
-  double a, b;      /* constant: a = value; normal: a = mean, b = stddev; uniform: a = low, b = high */
+  const char
+      *kind;   /* "zeros" "ones" "constant" "normal" "truncated_normal" "uniform" "glorot_uniform"
+                  "glorot_normal" "he_normal" "he_uniform" "orthogonal"; interned */
+  double a, b; /* constant: a = value; normal: a = mean, b = stddev; uniform: a = low, b = high */
 };
 
 struct dtg_variable {
@@ -131,15 +135,19 @@ struct dtg_module {
 struct dtg_graph *dtg_graph_new(struct dtg_arena *arena, struct dtg_intern *names,
                                 const char *name);
 
-/* Adds a node whose type has been computed already (by the op's `infer`, or read from text). Attributes
- * are copied and sorted by name. Most callers want `dtg_add` of compiler/ir/op.h, which infers. */
+/* Adds a node whose type has been computed already (by the op's `infer`, or read from text).
+ * Attributes are copied and sorted by name. Most callers want `dtg_add` of compiler/ir/op.h, which
+ * infers. */
 uint32_t dtg_graph_add_typed(struct dtg_graph *graph, const struct dtg_op_def *op,
                              struct dtg_type type, const uint32_t *inputs, uint32_t input_count,
                              const struct dtg_attr *attrs, uint32_t attr_count);
 void dtg_graph_add_root(struct dtg_graph *graph, enum dtg_root_kind kind, const char *name,
                         uint32_t node, enum dtg_reduce reduce, struct dtg_span span);
+/* Valid until the next node is added: copy what you need before. */
 struct dtg_node *dtg_graph_node(const struct dtg_graph *graph, uint32_t id);
 
+const struct dtg_attr *dtg_attrs_find(const struct dtg_attr *attrs, uint32_t count,
+                                      const char *name);
 /* Attribute by name, or NULL. The typed getters return the fallback where it is absent. */
 const struct dtg_attr *dtg_node_attr(const struct dtg_node *node, const char *name);
 int64_t dtg_node_int(const struct dtg_node *node, const char *name, int64_t fallback);
@@ -149,8 +157,8 @@ const char *dtg_node_string(const struct dtg_node *node, const char *name, const
 /* Count of an int list attribute, its values through `values`; 0 where it is absent. */
 uint32_t dtg_node_ints(const struct dtg_node *node, const char *name, const int64_t **values);
 
-/* Attribute constructors for literals: (struct dtg_attr[]){dtg_attr_int("axis", 1)}. Names are interned
- * by dtg_graph_add_typed. */
+/* Attribute constructors for literals: (struct dtg_attr[]){dtg_attr_int("axis", 1)}. Names are
+ * interned by dtg_graph_add_typed. */
 struct dtg_attr dtg_attr_int(const char *name, int64_t value);
 struct dtg_attr dtg_attr_float(const char *name, double value);
 struct dtg_attr dtg_attr_bool(const char *name, bool value);

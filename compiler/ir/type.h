@@ -1,7 +1,8 @@
 /* Element types and shapes of tensors.
  *
- * Purpose: the value types shared by the graph, the kernels and the plan. Plain values, copied freely;
- * nothing here owns memory. Shapes are concrete: symbolic dims are bound while a model is built.
+ * Purpose: the value types shared by the graph, the kernels and the plan. Plain values, copied
+ * freely; nothing here owns memory. Shapes are concrete: symbolic dims are bound while a model is
+ * built.
  */
 #ifndef DTG_IR_TYPE_H
 #define DTG_IR_TYPE_H
@@ -12,16 +13,7 @@
 
 enum { DTG_MAX_RANK = 8 };
 
-enum dtg_dtype {
-  DTG_F32,
-  DTG_F64,
-  DTG_BF16,
-  DTG_I32,
-  DTG_I64,
-  DTG_U8,
-  DTG_BOOL,
-  DTG_DTYPE_COUNT
-};
+enum dtg_dtype { DTG_F32, DTG_F64, DTG_BF16, DTG_I32, DTG_I64, DTG_U8, DTG_BOOL, DTG_DTYPE_COUNT };
 
 struct dtg_shape {
   uint32_t rank;
