@@ -1,0 +1,363 @@
+// The static tables of the host program.
+#include "codegen/host/internal.h"
+#include "compiler/ir/op.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+__attribute__((format(printf, 2, 3))) static void put(const struct cg_host *h, const char *format,
+                                                      ...) {
+  va_list args;
+  va_start(args, format);
+  dtg_strbuf_vprintf(h->out, format, args);
+  va_end(args);
+}
+
+static void put_string(const struct cg_host *h, const char *text) {
+  if (!text) {
+    dtg_strbuf_puts(h->out, "NULL");
+    return;
+  }
+  dtg_strbuf_putc(h->out, '"');
+  for (; *text; text++) {
+    unsigned char c = (unsigned char)*text;
+    if (c == '\n' && text[1])
+      dtg_strbuf_puts(h->out, "\\n\"\n    \"");
+    else if (c == '\n')
+      dtg_strbuf_puts(h->out, "\\n");
+    else if (c == '"' || c == '\\')
+      dtg_strbuf_printf(h->out, "\\%c", c);
+    else if (c == '?')
+      dtg_strbuf_puts(h->out, "\\?"); // no trigraphs
+    else if (c < 0x20 || c == 0x7f)
+      dtg_strbuf_printf(h->out, "\\%03o", c);
+    else
+      dtg_strbuf_putc(h->out, *text);
+  }
+  dtg_strbuf_putc(h->out, '"');
+}
+
+static void put_dims(const struct cg_host *h, uint32_t rank, const int64_t *dims) {
+  put(h, "%u, {", rank);
+  for (uint32_t i = 0; i < rank; i++) put(h, "%s%lld", i ? ", " : "", (long long)dims[i]);
+  put(h, "%s}", rank ? "" : "0");
+}
+
+static const char *const dtype_names[] = {"DTR_F32", "DTR_F64", "DTR_BF16", "DTR_I32",
+                                          "DTR_I64", "DTR_U8",  "DTR_BOOL"};
+
+// A comment may hold a text of the source: nothing in it may end the comment.
+void cg_host_put_title(const struct cg_host *h, const struct dtg_node *subject,
+                       const struct cg_kernel *kernel) {
+  const char *path = subject ? subject->path : "";
+  const char *name = subject && subject->name ? subject->name : kernel->comment;
+  const char *text = dtg_arena_printf(h->arena, "%s%s%s", path, *path && name && *name ? ": " : "",
+                                      name ? name : "");
+  for (; *text; text++)
+    if (text[0] != '*' || text[1] != '/') dtg_strbuf_putc(h->out, *text);
+}
+
+static const struct dtg_node *checked_node(const struct dtg_plan_function *function,
+                                           const struct dtg_plan_step *step) {
+  for (uint32_t n = 0; n < function->graph->nodes.len; n++) {
+    const struct dtg_node *node = dtg_graph_node(function->graph, n);
+    if (node->group == step->group && (node->op->flags & DTG_OP_CHECKS)) return node;
+  }
+  return NULL;
+}
+
+static void put_outputs(const struct cg_host *h, int function, const struct dtg_plan_step *step,
+                        const struct cg_kernel *kernel) {
+  uint32_t count = 0;
+  struct dtg_strbuf text = {0};
+  for (uint32_t b = 0; b < kernel->buffers.len && count < 8; b++) {
+    const struct cg_buffer *buffer = &kernel->buffers.data[b];
+    if (!buffer->written) continue;
+    const char *name = cg_host_location_name(h, function, &step->args.data[b]);
+    if (!name) name = buffer->name ? buffer->name : "";
+    dtg_strbuf_printf(&text, "%s{%u, %s, %lld, \"%s\"}", count ? ", " : "", b,
+                      dtype_names[buffer->dtype], (long long)buffer->elements, name);
+    count++;
+  }
+  put(h, "%u, {%s}", count, count ? dtg_strbuf_text(&text) : "{0}");
+  dtg_strbuf_free(&text);
+}
+
+static void put_launch(const struct cg_host *h, int index, const struct dtg_plan_step *step) {
+  const struct dtg_plan_function *function = &h->in->plan->functions[index];
+  const struct cg_kernel *kernel = h->in->plan->kernels.data[step->kernel];
+  const struct dtg_node *subject = cg_host_subject(function, step);
+  struct dtg_strbuf title = {0};
+  struct cg_host inner = *h;
+  inner.out = &title;
+  cg_host_put_title(&inner, subject, kernel);
+  put(h, "    {");
+  put_string(h, kernel->name);
+  put(h, ", ");
+  put_string(h, dtg_strbuf_text(&title));
+  dtg_strbuf_free(&title);
+  put(h, ", ");
+  put_string(h, subject ? cg_host_where(h->arena, h->in->sources, subject->span) : "");
+  put(h, ", ");
+  const struct dtg_node *check = checked_node(function, step);
+  put_string(h, check ? dtg_node_string(check, "what", "value") : NULL);
+  put(h, ", %lld, ", check ? (long long)dtg_node_int(check, "limit", 0) : 0);
+  put_outputs(h, index, step, kernel);
+  put(h, "},\n");
+}
+
+static uint32_t put_launches(const struct cg_host *h) {
+  uint32_t count = 0;
+  put(h, "\nstatic const struct dtr_kernel_desc launches[] = {\n");
+  for (int i = 0; i < DTG_PLAN_FUNCTIONS; i++) {
+    const struct dtg_plan_function *function = &h->in->plan->functions[i];
+    for (size_t s = 0; function->graph && s < function->steps.len; s++, count++)
+      put_launch(h, i, &function->steps.data[s]);
+  }
+  if (count == 0) put(h, "    {0},\n");
+  put(h, "};\n");
+  return count;
+}
+
+// Scratch of a product: the plan's buffer behind A, B and C.
+static int64_t scratch_bytes(const struct dtg_plan *plan, uint32_t kernel) {
+  int64_t bytes = 0;
+  for (int i = 0; i < DTG_PLAN_FUNCTIONS; i++) {
+    const struct dtg_plan_function *function = &plan->functions[i];
+    for (size_t s = 0; function->graph && s < function->steps.len; s++) {
+      const struct dtg_plan_step *step = &function->steps.data[s];
+      if (step->kernel != kernel || step->args.len < 4) continue;
+      for (size_t b = 0; b < function->buffers.len; b++) {
+        const struct dtg_plan_buffer *buffer = &function->buffers.data[b];
+        if (buffer->node == DTG_NO_NODE && buffer->at.offset == step->args.data[3].offset &&
+            buffer->first_step <= s && s <= buffer->last_step && buffer->bytes > bytes)
+          bytes = buffer->bytes;
+      }
+    }
+  }
+  return bytes;
+}
+
+static void put_gemms(const struct cg_host *h) {
+  const struct dtg_plan *plan = h->in->plan;
+  if (h->gemm_count == 0) return;
+  put(h, "\n/* batch, m, n, k, strides of A, B, C, transposes, beta, tile rows, tiles, scratch */\n"
+         "static const struct dtr_gemm gemms[] = {\n");
+  for (uint32_t k = 0; k < plan->kernels.len; k++) {
+    if (plan->kernels.data[k]->kind != CG_KERNEL_GEMM) continue;
+    const struct cg_gemm *g = &plan->kernels.data[k]->gemm;
+    put(h, "    {%lld, %lld, %lld, %lld, %lld, %lld, %lld, %s, %s, %.1ff, %lld, %lld, %lld},\n",
+        (long long)g->batch, (long long)g->m, (long long)g->n, (long long)g->k,
+        (long long)g->stride_a, (long long)g->stride_b, (long long)g->stride_c,
+        g->transpose_a ? "true" : "false", g->transpose_b ? "true" : "false", (double)g->beta,
+        (long long)g->tile_rows, (long long)g->row_tiles, (long long)scratch_bytes(plan, k));
+  }
+  put(h, "};\n");
+}
+
+static void put_inputs(const struct cg_host *h) {
+  const struct dtr_program *t = h->in->tables;
+  if (t->input_count == 0) return;
+  put(h, "\nstatic const struct dtr_input inputs[] = {\n");
+  for (uint32_t i = 0; i < t->input_count; i++) {
+    const struct dtr_input *input = &t->inputs[i];
+    put(h, "    {");
+    put_string(h, input->name);
+    put(h, ", %s, ", dtype_names[input->dtype]);
+    put_dims(h, input->rank, input->dims);
+    put(h, ", %lld, ", (long long)input->row_bytes);
+    put_string(h, input->where);
+    put(h, "},\n");
+  }
+  put(h, "};\n");
+}
+
+static void put_column(const struct cg_host *h, const struct dtr_column *c) {
+  static const char *const kinds[] = {
+      "DTR_SOURCE_IDX",           "DTR_SOURCE_NPY",         "DTR_SOURCE_CSV",
+      "DTR_SOURCE_SAFETENSORS",   "DTR_SOURCE_RANDOM_NORMAL", "DTR_SOURCE_RANDOM_UNIFORM",
+      "DTR_SOURCE_RANDOM_INT",    "DTR_SOURCE_RANGE"};
+  put(h, "    {");
+  put_string(h, c->name);
+  put(h, ", %s, ", kinds[c->kind]);
+  put_string(h, c->path);
+  put(h, ", ");
+  put_string(h, c->member);
+  put(h, ", %lld, ", (long long)c->rows);
+  put_dims(h, c->rank, c->dims);
+  put(h, ", %s, ", dtype_names[c->dtype]);
+  dtg_strbuf_f64(h->out, c->a);
+  put(h, ", ");
+  dtg_strbuf_f64(h->out, c->b);
+  put(h, ", %lld, ", (long long)c->seed);
+  put_string(h, c->where);
+  put(h, "},\n");
+}
+
+static void put_dataset_parts(const struct cg_host *h, uint32_t index) {
+  static const char *const kinds[] = {"DTR_TRANSFORM_SHUFFLE", "DTR_TRANSFORM_TAKE",
+                                      "DTR_TRANSFORM_SKIP"};
+  const struct dtr_dataset *d = &h->in->tables->datasets[index];
+  put(h, "\nstatic const struct dtr_column columns_%u[] = {\n", index);
+  for (uint32_t c = 0; c < d->column_count; c++) put_column(h, &d->columns[c]);
+  put(h, "};\n");
+  if (d->transform_count == 0) return;
+  put(h, "static const struct dtr_transform transforms_%u[] = {\n", index);
+  for (uint32_t t = 0; t < d->transform_count; t++)
+    put(h, "    {%s, %lld, %s},\n", kinds[d->transforms[t].kind], (long long)d->transforms[t].value,
+        d->transforms[t].has_seed ? "true" : "false");
+  put(h, "};\n");
+}
+
+static void put_datasets(const struct cg_host *h) {
+  const struct dtr_program *t = h->in->tables;
+  for (uint32_t i = 0; i < t->dataset_count; i++) put_dataset_parts(h, i);
+  if (t->dataset_count == 0) return;
+  put(h, "static const struct dtr_dataset datasets[] = {\n");
+  for (uint32_t i = 0; i < t->dataset_count; i++) {
+    const struct dtr_dataset *d = &t->datasets[i];
+    put(h, "    {");
+    put_string(h, d->name);
+    put(h, ", %u, columns_%u, %u, ", d->column_count, i, d->transform_count);
+    if (d->transform_count)
+      put(h, "transforms_%u, ", i);
+    else
+      put(h, "NULL, ");
+    put_string(h, d->where);
+    put(h, "},\n");
+  }
+  put(h, "};\n");
+}
+
+static void put_variables(const struct cg_host *h) {
+  static const char *const kinds[] = {"DTR_VARIABLE_PARAM", "DTR_VARIABLE_STATE",
+                                      "DTR_VARIABLE_SLOT"};
+  static const char *const inits[] = {
+      "DTR_INIT_ZEROS",          "DTR_INIT_ONES",         "DTR_INIT_CONSTANT",
+      "DTR_INIT_NORMAL",         "DTR_INIT_TRUNCATED_NORMAL", "DTR_INIT_UNIFORM",
+      "DTR_INIT_GLOROT_UNIFORM", "DTR_INIT_GLOROT_NORMAL", "DTR_INIT_HE_NORMAL",
+      "DTR_INIT_HE_UNIFORM",     "DTR_INIT_ORTHOGONAL"};
+  const struct dtr_program *t = h->in->tables;
+  if (t->variable_count == 0) return;
+  put(h, "\n/* path, kind, type, shape, elements, offset, initial values */\n"
+         "static const struct dtr_variable variables[] = {\n");
+  for (uint32_t i = 0; i < t->variable_count; i++) {
+    const struct dtr_variable *v = &t->variables[i];
+    put(h, "    {");
+    put_string(h, v->path);
+    put(h, ", %s, %s, ", kinds[v->kind], dtype_names[v->dtype]);
+    put_dims(h, v->rank, v->dims);
+    put(h, ", %lld, %lld, %s, ", (long long)v->elements, (long long)v->offset, inits[v->init]);
+    dtg_strbuf_f64(h->out, v->a);
+    put(h, ", ");
+    dtg_strbuf_f64(h->out, v->b);
+    put(h, ", ");
+    put_string(h, v->where);
+    put(h, "},\n");
+  }
+  put(h, "};\n");
+}
+
+static void put_contributions(const struct cg_host *h) {
+  static const char *const kinds[] = {"DTR_CONTRIBUTION_LOSS", "DTR_CONTRIBUTION_METRIC",
+                                      "DTR_CONTRIBUTION_GRAD", "DTR_CONTRIBUTION_STATE"};
+  const struct dtr_program *t = h->in->tables;
+  if (t->contribution_count) {
+    put(h, "\nstatic const struct dtr_contribution contributions[] = {\n");
+    for (uint32_t i = 0; i < t->contribution_count; i++) {
+      const struct dtr_contribution *c = &t->contributions[i];
+      put(h, "    {");
+      put_string(h, c->name);
+      put(h, ", %s, %s, %lld, %lld, %s},\n", kinds[c->kind], dtype_names[c->dtype],
+          (long long)c->elements, (long long)c->offset, c->maximum ? "true" : "false");
+    }
+    put(h, "};\n");
+  }
+  if (t->metric_count == 0) return;
+  put(h, "static const char *const metrics[] = {");
+  for (uint32_t i = 0; i < t->metric_count; i++) {
+    if (i) put(h, ", ");
+    put_string(h, t->metrics[i]);
+  }
+  put(h, "};\n");
+}
+
+static void put_part(const struct cg_host *h, const char *field, int index,
+                     const char *const *names, int64_t batch) {
+  const struct dtg_plan_function *function = &h->in->plan->functions[index];
+  if (!function->graph) return;
+  put(h, "    .%s = {%s, %lld, %lld},\n", field, names[index], (long long)function->arena_bytes,
+      (long long)batch);
+}
+
+static void put_texts(const struct cg_host *h) {
+  const struct dtr_program *t = h->in->tables;
+  const struct {
+    const char *field, *text;
+  } rows[] = {{"name", t->name},           {"model_file", t->model_file}, {"plan_id", t->plan_id},
+              {"model_id", t->model_id},   {"compiler", t->compiler},     {"cpu_arch", t->cpu_arch},
+              {"results", t->results},     {"plan_text", t->plan_text}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    put(h, "    .%s = ", rows[i].field);
+    put_string(h, rows[i].text);
+    put(h, ",\n");
+  }
+  put(h, "    .source_dir = DTR_SOURCE_DIR,\n");
+}
+
+static void put_dataset_index(const struct cg_host *h, const char *field, uint32_t index) {
+  if (index == UINT32_MAX)
+    put(h, ".%s = UINT32_MAX", field);
+  else
+    put(h, ".%s = %u", field, index);
+}
+
+static void put_train(const struct cg_host *h) {
+  const struct dtr_train *t = &h->in->tables->train;
+  put(h, "    .train = {.batch = %lld, .shards = %lld, .epochs = %lld, .steps = %lld, .seed = %lld,\n",
+      (long long)t->batch, (long long)t->shards, (long long)t->epochs, (long long)t->steps,
+      (long long)t->seed);
+  put(h, "              .evaluate_epochs = %lld, .evaluate_steps = %lld,\n",
+      (long long)t->evaluate_epochs, (long long)t->evaluate_steps);
+  put(h, "              .checkpoint_epochs = %lld, .checkpoint_steps = %lld, .checkpoint_keep = %lld,\n",
+      (long long)t->checkpoint_epochs, (long long)t->checkpoint_steps,
+      (long long)t->checkpoint_keep);
+  put(h, "              ");
+  put_dataset_index(h, "data", t->data);
+  put(h, ", ");
+  put_dataset_index(h, "evaluate_data", t->evaluate_data);
+  put(h, "},\n");
+}
+
+static void put_table_ref(const struct cg_host *h, const char *name, uint32_t count) {
+  put(h, "    .%.*s_count = %u,\n", (int)strlen(name) - 1, name, count);
+  if (count) put(h, "    .%s = %s,\n", name, name);
+}
+
+void cg_host_put_tables(const struct cg_host *h, const char *const *names) {
+  const struct dtr_program *t = h->in->tables;
+  uint32_t launches = put_launches(h);
+  put_gemms(h);
+  put_inputs(h);
+  put_datasets(h);
+  put_variables(h);
+  put_contributions(h);
+  put(h, "\nstatic const struct dtr_program program = {\n    .abi_version = DTR_ABI_VERSION,\n");
+  put_texts(h);
+  put_train(h);
+  put_table_ref(h, "inputs", t->input_count);
+  put_table_ref(h, "datasets", t->dataset_count);
+  put_table_ref(h, "variables", t->variable_count);
+  put(h, "    .variables_bytes = %lld,\n", (long long)t->variables_bytes);
+  put_table_ref(h, "contributions", t->contribution_count);
+  put(h, "    .contribution_bytes = %lld,\n", (long long)t->contribution_bytes);
+  put_table_ref(h, "metrics", t->metric_count);
+  put(h, "    .kernel_count = %u,\n    .kernels = launches,\n", launches);
+  put_table_ref(h, "gemms", h->gemm_count);
+  int64_t shard_batch = t->train.shards ? t->train.batch / t->train.shards : 1;
+  put_part(h, "shard", DTG_PLAN_TRAIN, names, shard_batch);
+  put_part(h, "update", DTG_PLAN_UPDATE, names, 0);
+  put_part(h, "eval", DTG_PLAN_EVAL, names, shard_batch);
+  put_part(h, "tail", DTG_PLAN_TAIL, names, 1);
+  put(h, "};\n\nint main(int argc, char **argv) { return dtr_main(&program, argc, argv); }\n");
+}

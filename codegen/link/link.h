@@ -1,0 +1,26 @@
+// Stage 13, bundle: the output folder with the program in it.
+//
+// Purpose: writes host source, LLVM IR and plan, and has `cc` compile and link the executable.
+// Ownership: nothing is kept. Thread rule: one caller per output folder.
+#ifndef CG_LINK_LINK_H
+#define CG_LINK_LINK_H
+
+#include "compiler/base/ctx.h"
+
+struct cg_link_input {
+  const char *folder;     // created if it is missing
+  const char *name;       // of the program
+  const char *host_text;  // C
+  const char *llvm_text;  // LLVM IR
+  const char *plan_json;
+  const void *object;     // the kernels; size 0: none
+  size_t object_size;
+  const char *source_dir; // folder of the model file relative to `folder`, for data look-up
+  const char *include_dir; // holds dtr_abi.h
+  const char *runtime;     // path of libdtgrt.a
+};
+
+// False with errors in ctx->diags: folder not writable, disk full, no compiler, or its failure.
+bool cg_link(struct dtg_ctx *ctx, const struct cg_link_input *input);
+
+#endif

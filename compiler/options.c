@@ -1,0 +1,358 @@
+#include "compiler/options.h"
+
+#include "compiler/base/diag.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum option_kind { OPTION_TEXT, OPTION_LIST, OPTION_LEVEL, OPTION_STAGE, OPTION_FLAG };
+
+struct option_row {
+  enum option_kind kind;
+  size_t offset; // of the field in struct dtg_options
+  const char *name;
+  char letter;
+  const char *argument;
+  const char *commands;
+  const char *help;
+};
+
+static const struct option_row option_rows[] = {
+#define OPTION(kind, field, name, letter, argument, commands, help) \
+  {OPTION_##kind, offsetof(struct dtg_options, field), name, letter, argument, commands, help},
+#include "compiler/options.def"
+#undef OPTION
+};
+enum { OPTION_ROWS = sizeof option_rows / sizeof *option_rows };
+
+struct command_row {
+  const char *name;
+  char letter;
+  const char *arguments;
+  const char *help;
+};
+
+static const struct command_row command_rows[] = {
+#define COMMAND(id, name, letter, arguments, help) {name, letter, arguments, help},
+#include "compiler/commands.def"
+#undef COMMAND
+};
+
+struct stage_row {
+  const char *name;
+  const char *help;
+};
+
+static const struct stage_row stage_rows[] = {
+#define STAGE(id, name, help) {name, help},
+#include "compiler/stages.def"
+#undef STAGE
+};
+
+const char *dtg_stage_name(enum dtg_stage stage) { return stage_rows[stage].name; }
+const char *dtg_command_name(enum dtg_command command) { return command_rows[command].name; }
+
+struct parser {
+  struct dtg_arena *arena;
+  struct dtg_options *out;
+  struct dtg_strbuf *why;
+  int argc;
+  char **argv;
+  int at; // next argument
+};
+
+static bool fail(struct parser *p, const char *hint) {
+  if (hint) dtg_strbuf_printf(p->why, "  hint: %s\n", hint);
+  return false;
+}
+
+static bool parse_stage(struct parser *p, const char *value, enum dtg_stage *out) {
+  const char *names[DTG_STAGE_COUNT];
+  for (int i = 0; i < DTG_STAGE_COUNT; i++) {
+    names[i] = stage_rows[i].name;
+    if (strcmp(value, names[i]) == 0) {
+      *out = (enum dtg_stage)i;
+      return true;
+    }
+  }
+  dtg_strbuf_printf(p->why, "dtgc: unknown stage `%s` for --emit\n", value);
+  const char *near = dtg_suggest(value, names, DTG_STAGE_COUNT);
+  if (near) return fail(p, dtg_arena_printf(p->arena, "did you mean `%s`?", near));
+  return fail(p, "dtgc --help lists the stages");
+}
+
+static bool store(struct parser *p, const struct option_row *row, const char *value) {
+  char *field = (char *)p->out + row->offset;
+  switch (row->kind) {
+    case OPTION_TEXT:
+      *(const char **)field = value;
+      return true;
+    case OPTION_LIST: {
+      // Both lists have the type of `defines`.
+      __typeof__(p->out->defines) *list = (void *)field;
+      dtg_vec_push(p->arena, list, value);
+      return true;
+    }
+    case OPTION_LEVEL:
+      if (strlen(value) == 1 && value[0] >= '0' && value[0] <= '3') {
+        *(int *)field = value[0] - '0';
+        return true;
+      }
+      dtg_strbuf_printf(p->why, "dtgc: `-O%s` is no level\n", value);
+      return fail(p, "levels are -O0, -O1, -O2 and -O3");
+    case OPTION_STAGE:
+      return parse_stage(p, value, (enum dtg_stage *)(void *)field);
+    case OPTION_FLAG:
+      *(bool *)field = true;
+      return true;
+  }
+  return false;
+}
+
+static const struct option_row *find_long(const char *name, size_t length) {
+  for (int i = 0; i < OPTION_ROWS; i++)
+    if (strlen(option_rows[i].name) == length && memcmp(option_rows[i].name, name, length) == 0)
+      return &option_rows[i];
+  return NULL;
+}
+
+static const struct option_row *find_short(char letter) {
+  for (int i = 0; i < OPTION_ROWS; i++)
+    if (letter && option_rows[i].letter == letter) return &option_rows[i];
+  return NULL;
+}
+
+static bool unknown_option(struct parser *p, const char *argument) {
+  const char *names[OPTION_ROWS];
+  for (int i = 0; i < OPTION_ROWS; i++)
+    names[i] = dtg_arena_printf(p->arena, "--%s", option_rows[i].name);
+  size_t length = strcspn(argument, "=");
+  char *name = dtg_arena_strndup(p->arena, argument, length);
+  dtg_strbuf_printf(p->why, "dtgc: unknown option `%s`\n", name);
+  const char *near = dtg_suggest(name, names, OPTION_ROWS);
+  if (near) return fail(p, dtg_arena_printf(p->arena, "did you mean `%s`?", near));
+  return fail(p, "dtgc --help lists the options; flags of the program stand after `--`");
+}
+
+static bool take_value(struct parser *p, const struct option_row *row, const char *attached,
+                       const char *shown) {
+  if (!row->argument && attached) {
+    dtg_strbuf_printf(p->why, "dtgc: `%s` takes no value\n", shown);
+    return false;
+  }
+  const char *value = attached;
+  if (row->argument && !value) {
+    if (p->at >= p->argc) {
+      dtg_strbuf_printf(p->why, "dtgc: `%s` needs a value: %s\n", shown, row->argument);
+      return false;
+    }
+    value = p->argv[p->at++];
+  }
+  return store(p, row, value);
+}
+
+static bool parse_option(struct parser *p, const char *argument) {
+  if (argument[1] == '-') {
+    size_t length = strcspn(argument + 2, "=");
+    const struct option_row *row = find_long(argument + 2, length);
+    if (!row) return unknown_option(p, argument);
+    const char *equals = argument[2 + length] == '=' ? argument + 3 + length : NULL;
+    return take_value(p, row, equals, dtg_arena_printf(p->arena, "--%s", row->name));
+  }
+  const struct option_row *row = find_short(argument[1]);
+  if (!row) return unknown_option(p, argument);
+  return take_value(p, row, argument[2] ? argument + 2 : NULL,
+                    dtg_arena_printf(p->arena, "-%c", row->letter));
+}
+
+static bool is_command(const char *word, enum dtg_command *out) {
+  for (int i = 1; i < DTG_COMMAND_COUNT; i++)
+    if (strcmp(word, command_rows[i].name) == 0) {
+      *out = (enum dtg_command)i;
+      return true;
+    }
+  return false;
+}
+
+// Every option that was given must belong to the command.
+static bool check_commands(struct parser *p, const struct option_row *const *given, size_t count) {
+  char letter = command_rows[p->out->command].letter;
+  for (size_t i = 0; i < count; i++) {
+    if (given[i]->commands[0] == '*' || strchr(given[i]->commands, letter)) continue;
+    const char *name = command_rows[p->out->command].name;
+    dtg_strbuf_printf(p->why, "dtgc: `--%s` has no meaning for `dtgc%s%s`\n", given[i]->name,
+                      *name ? " " : "", name);
+    return false;
+  }
+  return true;
+}
+
+static bool check_files(struct parser *p) {
+  struct dtg_options *out = p->out;
+  if (out->help || out->version || out->man) return true;
+  if (out->files.len == 0) {
+    dtg_strbuf_puts(p->why, "dtgc: no model file is given\n");
+    return fail(p, "dtgc MODEL.dtg compiles a model; dtgc --help shows more");
+  }
+  if (out->files.len > 1 && out->command != DTG_COMMAND_FMT) {
+    dtg_strbuf_printf(p->why, "dtgc: one model file at a time, but `%s` is given too\n",
+                      out->files.data[1]);
+    return fail(p, "flags of the program stand after `--`");
+  }
+  out->model = out->files.data[0];
+  return true;
+}
+
+bool dtg_options_parse(struct dtg_arena *arena, int argc, char **argv, struct dtg_options *out,
+                       struct dtg_strbuf *why) {
+  struct dtg_options options = {.level = 2, .emit = DTG_STAGE_COUNT, .format = "text"};
+  struct parser p = {arena, &options, why, argc, argv, 1};
+  DTG_VEC(const struct option_row *) given = {0};
+  bool first = true;
+  while (p.at < argc) {
+    const char *argument = argv[p.at++];
+    if (strcmp(argument, "--") == 0) {
+      while (p.at < argc) dtg_vec_push(arena, &options.program_args, argv[p.at++]);
+    } else if (argument[0] == '-' && argument[1]) {
+      size_t length = argument[1] == '-' ? strcspn(argument + 2, "=") : 0;
+      const struct option_row *row =
+          length ? find_long(argument + 2, length) : find_short(argument[1]);
+      if (!parse_option(&p, argument)) return false;
+      dtg_vec_push(arena, &given, row);
+    } else if (!first || !is_command(argument, &options.command)) {
+      dtg_vec_push(arena, &options.files, argument);
+      first = false;
+    } else {
+      first = false;
+    }
+  }
+  if (options.program_args.len && options.command != DTG_COMMAND_RUN) {
+    dtg_strbuf_puts(why, "dtgc: flags after `--` go to the program, which only `dtgc run` starts\n");
+    return false;
+  }
+  if (!check_commands(&p, given.data, given.len) || !check_files(&p)) return false;
+  if (strcmp(options.format, "text") != 0 && strcmp(options.format, "json") != 0) {
+    dtg_strbuf_printf(why, "dtgc: unknown form `%s`\n  hint: forms are text and json\n",
+                      options.format);
+    return false;
+  }
+  *out = options;
+  return true;
+}
+
+// Writes `text` broken at blanks to lines of at most `width`, indented.
+static void put_wrapped(struct dtg_strbuf *out, const char *text, size_t indent, size_t column,
+                        size_t width) {
+  while (*text) {
+    size_t length = strcspn(text, " ");
+    if (column + 1 + length > width && column > indent) {
+      dtg_strbuf_putc(out, '\n');
+      dtg_strbuf_repeat(out, ' ', indent);
+      column = indent;
+    } else if (column > indent) {
+      dtg_strbuf_putc(out, ' ');
+      column++;
+    }
+    dtg_strbuf_write(out, text, length);
+    column += length;
+    text += length;
+    text += strspn(text, " ");
+  }
+  dtg_strbuf_putc(out, '\n');
+}
+
+static void put_item(struct dtg_strbuf *out, const char *left, const char *right) {
+  enum { COLUMN = 26, WIDTH = 98 };
+  dtg_strbuf_printf(out, "  %-*s", COLUMN - 3, left);
+  if (strlen(left) > COLUMN - 4) {
+    dtg_strbuf_putc(out, '\n');
+    dtg_strbuf_repeat(out, ' ', COLUMN - 1);
+  }
+  put_wrapped(out, right, COLUMN - 1, COLUMN - 1, WIDTH);
+}
+
+void dtg_options_help(struct dtg_strbuf *out) {
+  struct dtg_arena arena = {0};
+  dtg_strbuf_puts(out, "dtgc " DTG_VERSION ": compiles .dtg models with replication strategies\n\n");
+  dtg_strbuf_puts(out, "Commands:\n");
+  for (int i = 0; i < DTG_COMMAND_COUNT; i++)
+    put_item(out,
+             dtg_arena_printf(&arena, "dtgc %s%s%s", command_rows[i].name,
+                              *command_rows[i].name ? " " : "", command_rows[i].arguments),
+             command_rows[i].help);
+  dtg_strbuf_puts(out, "\nOptions:\n");
+  for (int i = 0; i < OPTION_ROWS; i++) {
+    const struct option_row *row = &option_rows[i];
+    const char *letter = row->letter ? dtg_arena_printf(&arena, "-%c, ", row->letter) : "";
+    const char *left = dtg_arena_printf(&arena, "%s--%s%s%s", letter, row->name,
+                                        row->argument ? "=" : "",
+                                        row->argument ? row->argument : "");
+    put_item(out, left, row->help);
+  }
+  dtg_strbuf_puts(out, "\nStages for --emit:\n");
+  for (int i = 0; i < DTG_STAGE_COUNT; i++) put_item(out, stage_rows[i].name, stage_rows[i].help);
+  dtg_strbuf_puts(out, "\nExit status: 0 done, 1 the input is wrong, 2 usage, 70 a bug in dtgc.\n");
+  dtg_arena_free(&arena);
+}
+
+// Text for roff: hyphens that are minus signs, no line that starts with a request.
+static void put_roff(struct dtg_strbuf *out, const char *text) {
+  for (; *text; text++) {
+    if (*text == '-') dtg_strbuf_putc(out, '\\');
+    if (*text == '\\') dtg_strbuf_putc(out, '\\');
+    dtg_strbuf_putc(out, *text);
+  }
+}
+
+static void put_roff_item(struct dtg_strbuf *out, const char *term, const char *text) {
+  dtg_strbuf_puts(out, ".TP\n.B ");
+  put_roff(out, term);
+  dtg_strbuf_putc(out, '\n');
+  put_roff(out, text);
+  dtg_strbuf_puts(out, ".\n");
+}
+
+void dtg_options_man(struct dtg_strbuf *out) {
+  struct dtg_arena arena = {0};
+  dtg_strbuf_puts(out, ".TH DTGC 1 \"\" \"dtgc " DTG_VERSION "\" \"User Commands\"\n"
+                       ".SH NAME\n"
+                       "dtgc \\- compile neural network models with replication strategies\n"
+                       ".SH SYNOPSIS\n");
+  for (int i = 0; i < DTG_COMMAND_COUNT; i++) {
+    dtg_strbuf_puts(out, ".B dtgc");
+    if (*command_rows[i].name) dtg_strbuf_printf(out, " %s", command_rows[i].name);
+    dtg_strbuf_puts(out, "\n.RI [ options ] ");
+    put_roff(out, command_rows[i].arguments);
+    dtg_strbuf_puts(out, "\n.br\n");
+  }
+  dtg_strbuf_puts(out,
+                  ".SH DESCRIPTION\n"
+                  "A .dtg file declares a model, its data, its training and its replication\n"
+                  "strategies. dtgc lowers it to a plan and writes a program that trains it.\n"
+                  "The output folder holds the program, its C source, its kernels as LLVM IR and\n"
+                  "the plan as JSON. The strategy never changes the result.\n"
+                  ".SH COMMANDS\n");
+  for (int i = 0; i < DTG_COMMAND_COUNT; i++)
+    put_roff_item(out,
+                  dtg_arena_printf(&arena, "dtgc %s%s%s", command_rows[i].name,
+                                   *command_rows[i].name ? " " : "", command_rows[i].arguments),
+                  command_rows[i].help);
+  dtg_strbuf_puts(out, ".SH OPTIONS\n");
+  for (int i = 0; i < OPTION_ROWS; i++) {
+    const struct option_row *row = &option_rows[i];
+    const char *letter = row->letter ? dtg_arena_printf(&arena, "-%c, ", row->letter) : "";
+    put_roff_item(out,
+                  dtg_arena_printf(&arena, "%s--%s%s%s", letter, row->name,
+                                   row->argument ? "=" : "", row->argument ? row->argument : ""),
+                  row->help);
+  }
+  dtg_strbuf_puts(out, ".SH STAGES\nThe values of\n.BR \\-\\-emit :\n");
+  for (int i = 0; i < DTG_STAGE_COUNT; i++)
+    put_roff_item(out, stage_rows[i].name, stage_rows[i].help);
+  dtg_strbuf_puts(out, ".SH EXIT STATUS\n"
+                       "0 done, 1 the input is wrong, 2 usage, 70 a bug in dtgc.\n"
+                       ".SH FILES\n"
+                       "The standard library is searched in ../share/dtg relative to the\n"
+                       "executable, or in the folder that the environment variable DTG_HOME names.\n");
+  dtg_arena_free(&arena);
+}

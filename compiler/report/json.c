@@ -1,0 +1,217 @@
+#include "compiler/base/bug.h"
+#include "compiler/base/strbuf.h"
+#include "compiler/report/report.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+struct json {
+  const struct dtg_report_input *in;
+  struct dtg_arena arena;
+};
+
+static void set(json_t *object, const char *key, json_t *value) {
+  if (json_object_set_new(object, key, value) != 0) dtg_bug("JSON key `%s` has no value", key);
+}
+
+static json_t *text(const char *value) { return value ? json_string(value) : json_null(); }
+
+static json_t *device(struct json *j, uint32_t index) {
+  return text(dtg_cluster_device_name(&j->arena, j->in->replication->cluster, index));
+}
+
+static json_t *span(struct json *j, struct dtg_span at) {
+  const char *where = dtg_span_text(&j->arena, &j->in->ctx->sources, at);
+  return *where ? json_string(where) : json_null();
+}
+
+static json_t *cause(struct json *j, struct dtg_cause why) {
+  json_t *out = json_object();
+  set(out, "rule", text(why.rule));
+  set(out, "source", span(j, why.span));
+  return out;
+}
+
+static json_t *type(const struct dtg_type *value) {
+  json_t *out = json_object(), *shape = json_array();
+  for (uint32_t i = 0; i < value->shape.rank; i++)
+    json_array_append_new(shape, json_integer(value->shape.dims[i]));
+  set(out, "dtype", text(dtg_dtype_name(value->dtype)));
+  set(out, "shape", shape);
+  return out;
+}
+
+static json_t *train(const struct dtg_train *t) {
+  json_t *out = json_object();
+  set(out, "batch", json_integer(t->batch));
+  set(out, "shards", json_integer(t->shards));
+  set(out, "epochs", json_integer(t->epochs));
+  set(out, "steps", json_integer(t->steps));
+  set(out, "seed", json_integer(t->seed));
+  return out;
+}
+
+static json_t *devices(struct json *j) {
+  json_t *out = json_array();
+  const struct dtg_cluster *cluster = j->in->replication->cluster;
+  uint32_t used = j->in->replication->families.data[0].device;
+  uint32_t count = dtg_cluster_device_count(cluster);
+  for (uint32_t i = 0; i < count && i < 4096; i++) {
+    json_t *row = json_object();
+    set(row, "device", device(j, i));
+    set(row, "used", json_boolean(i == used));
+    json_array_append_new(out, row);
+  }
+  return out;
+}
+
+static json_t *replicas(struct json *j) {
+  json_t *out = json_array();
+  const struct dtg_replication *r = j->in->replication;
+  for (size_t i = 0; i < r->families.len; i++) {
+    const struct dtg_replica_family *f = &r->families.data[i];
+    json_t *row = json_object();
+    set(row, "first", json_integer(f->first));
+    set(row, "count", json_integer(f->count));
+    set(row, "device", device(j, f->device));
+    set(row, "stride", json_integer(f->stride));
+    set(row, "shards_each", json_integer(f->shards_each));
+    set(row, "cause", cause(j, f->cause));
+    json_array_append_new(out, row);
+  }
+  return out;
+}
+
+static json_t *clients(struct json *j) {
+  json_t *out = json_array();
+  const struct dtg_replication *r = j->in->replication;
+  for (size_t i = 0; i < r->clients.len; i++) {
+    const struct dtg_client *c = &r->clients.data[i];
+    json_t *row = json_object();
+    set(row, "job", text(r->cluster->jobs[c->job].name));
+    set(row, "task", json_integer(c->task));
+    set(row, "first_replica", json_integer(c->first_replica));
+    set(row, "replica_count", json_integer(c->replica_count));
+    json_array_append_new(out, row);
+  }
+  return out;
+}
+
+static json_t *variables(struct json *j) {
+  static const char *const kinds[] = {"parameter", "state", "slot"};
+  json_t *out = json_array();
+  const struct dtg_module *module = j->in->plan->module;
+  for (size_t v = 0; v < module->variables.len; v++) {
+    const struct dtg_variable *variable = &module->variables.data[v];
+    const struct dtg_owner *owner = &j->in->replication->owners.data[v];
+    json_t *row = json_object();
+    set(row, "path", text(variable->path));
+    set(row, "kind", text(kinds[variable->kind]));
+    set(row, "type", type(&variable->type));
+    set(row, "bytes", json_integer(dtg_type_bytes(&variable->type)));
+    set(row, "offset", json_integer(j->in->plan->variable_offsets[v]));
+    set(row, "owner", device(j, owner->device));
+    set(row, "cause", cause(j, owner->cause));
+    set(row, "source", span(j, variable->span));
+    json_array_append_new(out, row);
+  }
+  return out;
+}
+
+static json_t *reductions(struct json *j) {
+  static const char *const kinds[DTG_ROOT_KIND_COUNT] = {"loss", "metric", "output",
+                                                         "grad", "state",  "update"};
+  static const char *const how[] = {"mean", "sum", "max"};
+  json_t *out = json_array();
+  const struct dtg_replication *r = j->in->replication;
+  for (size_t i = 0; i < r->reductions.len; i++) {
+    const struct dtg_reduction *d = &r->reductions.data[i];
+    json_t *row = json_object();
+    set(row, "kind", text(kinds[d->kind]));
+    set(row, "name", text(d->name));
+    set(row, "type", type(&d->type));
+    set(row, "reduce", text(how[d->reduce]));
+    set(row, "owner", device(j, d->owner));
+    json_array_append_new(out, row);
+  }
+  return out;
+}
+
+static json_t *launches(struct json *j, const struct dtg_plan_function *f) {
+  json_t *out = json_array();
+  for (size_t s = 0; s < f->steps.len; s++) {
+    const struct cg_kernel *kernel = j->in->plan->kernels.data[f->steps.data[s].kernel];
+    json_t *row = json_object();
+    set(row, "kernel", text(kernel->name));
+    set(row, "comment", text(kernel->comment));
+    set(row, "kind", text(kernel->kind == CG_KERNEL_GEMM ? "product" : "loops"));
+    set(row, "tiles", json_integer(kernel->tiles));
+    json_array_append_new(out, row);
+  }
+  return out;
+}
+
+static json_t *functions(struct json *j) {
+  json_t *out = json_array();
+  for (int i = 0; i < DTG_PLAN_FUNCTIONS; i++) {
+    const struct dtg_plan_function *f = &j->in->plan->functions[i];
+    if (!f->graph) continue;
+    json_t *row = json_object();
+    set(row, "name", text(f->name));
+    set(row, "nodes", json_integer((json_int_t)f->graph->nodes.len));
+    set(row, "arena_bytes", json_integer(f->arena_bytes));
+    set(row, "live_peak_bytes", json_integer(f->live_peak_bytes));
+    set(row, "launches", launches(j, f));
+    json_array_append_new(out, row);
+  }
+  return out;
+}
+
+static json_t *memory(struct json *j) {
+  struct dtg_report_memory m = dtg_report_memory(j->in);
+  json_t *out = json_object();
+  set(out, "device", device(j, j->in->replication->families.data[0].device));
+  set(out, "threads", json_integer(j->in->threads));
+  set(out, "parameters", json_integer(m.parameters));
+  set(out, "states", json_integer(m.states));
+  set(out, "slots", json_integer(m.slots));
+  set(out, "arena_per_thread", json_integer(m.arena));
+  set(out, "arena_update", json_integer(m.update_arena));
+  set(out, "tree_block", json_integer(m.contribution));
+  set(out, "tree_blocks", json_integer(m.contribution_blocks));
+  set(out, "inputs", json_integer(m.feeds));
+  set(out, "total", json_integer(m.total));
+  return out;
+}
+
+void dtg_report_json(const struct dtg_report_input *input, const char *plan_id,
+                     const char *model_id, struct dtg_strbuf *out) {
+  struct json j = {.in = input};
+  const struct dtg_replication *r = input->replication;
+  json_t *root = json_object();
+  set(root, "schema", json_integer(1));
+  set(root, "program", text(input->name));
+  set(root, "model", text(r->model->name));
+  set(root, "strategy", text(r->strategy->name));
+  set(root, "plan_id", text(plan_id));
+  set(root, "model_id", text(model_id));
+  set(root, "results_depend_on", text(input->results));
+  set(root, "exact", json_boolean(!r->relaxed));
+  set(root, "cpu_arch", text(r->cluster->cpu_arch));
+  set(root, "train", train(&r->model->train));
+  set(root, "devices", devices(&j));
+  set(root, "replicas", replicas(&j));
+  set(root, "clients", clients(&j));
+  set(root, "variables", variables(&j));
+  set(root, "reductions", reductions(&j));
+  set(root, "channels", json_array());
+  set(root, "functions", functions(&j));
+  set(root, "memory", memory(&j));
+  char *dumped = json_dumps(root, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+  if (!dumped) dtg_bug("the plan is not valid JSON text");
+  dtg_strbuf_puts(out, dumped);
+  dtg_strbuf_putc(out, '\n');
+  free(dumped);
+  json_decref(root);
+  dtg_arena_free(&j.arena);
+}
