@@ -1,0 +1,36 @@
+/* Who computes and who reads what, once nodes have groups.
+ *
+ * Purpose: the one place that says which nodes are in memory. A node with a group is computed by that
+ * group's kernel; a leaf is given; every other node is computed where it is used (constants, views,
+ * index maps, casts of leaves), so it "reads" and is read through. Used by the fusion pass, which
+ * changes `group` as it merges, by the schedule and by the lowering.
+ * Ownership: the arena given. Lifetime: as long as the graph does not grow. Threads: none.
+ */
+#ifndef DTG_IR_LINKS_H
+#define DTG_IR_LINKS_H
+
+#include "compiler/ir/op.h"
+
+struct dtg_links {
+  const struct dtg_graph *graph;
+  uint32_t *group;        /* per node: as node.group at first */
+  bool *root;             /* per node: a root is this node, or a view of it */
+  uint32_t *read_start;   /* per node + 1: range of `reads` */
+  uint32_t *reads;        /* nodes in memory that a grouped node reads, each once */
+  uint32_t *reader_start; /* per node + 1: range of `readers` */
+  uint32_t *readers;      /* grouped nodes that read a node in memory, ascending */
+};
+
+struct dtg_links *dtg_links_new(struct dtg_arena *arena, const struct dtg_graph *graph);
+
+/* Neither a leaf nor grouped: computed where it is used. */
+bool dtg_links_inline(const struct dtg_links *links, uint32_t node);
+/* For a kernel of `group`: the value comes from memory. */
+bool dtg_links_in_memory(const struct dtg_links *links, uint32_t node, uint32_t group);
+/* A grouped node whose value must be in memory: read by another group or delivered. */
+bool dtg_links_stored(const struct dtg_links *links, uint32_t node);
+/* The node of whose memory `node` is a view, following ungrouped views: a leaf or a grouped node;
+ * DTG_NO_NODE if it is computed where it is used. */
+uint32_t dtg_links_base(const struct dtg_links *links, uint32_t node);
+
+#endif
