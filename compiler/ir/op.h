@@ -60,10 +60,10 @@ struct dtg_infer_call {
   const struct dtg_op_def *op; /* set by dtg_op_infer */
   const struct dtg_type *inputs;
   uint32_t input_count;
-  const struct dtg_attr *attrs; /* sorted by name */
+  const struct dtg_attr *attrs;
   uint32_t attr_count;
-  struct dtg_strbuf
-      *why; /* on failure: one sentence, lower case, both shapes named; no full stop */
+  /* On failure: one sentence, lower case, both shapes named; no full stop. */
+  struct dtg_strbuf *why;
 };
 
 /* A tensor for the naive reference: values as doubles whatever the type. */

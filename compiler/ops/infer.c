@@ -47,7 +47,7 @@ static bool check_attr(const struct dtg_infer_call *call, uint32_t index) {
   struct dtg_attr_schema schema;
   if (!schema_find(call->op, attr->name, &schema))
     return dtg_fail(call, "`%s` has no attribute `%s`", call->op->name, attr->name);
-  if (index > 0 && strcmp(call->attrs[index - 1].name, attr->name) == 0)
+  if (dtg_attrs_find(call->attrs, index, attr->name))
     return dtg_fail(call, "`%s` has attribute `%s` twice", call->op->name, attr->name);
   bool fits = schema.kind < 0 ? attr->kind <= DTG_ATTR_BOOL : (int)attr->kind == schema.kind;
   if (!fits)
