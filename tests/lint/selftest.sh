@@ -64,6 +64,11 @@ put compiler/ir/type.c '#include "grammar/ast.h"\n'
 expect includes 'ir must not include grammar'
 expect includes 'grammar must not include ir'
 fresh
+put compiler/main.c '#include "runtime/include/dtr_abi.h"\n#include "codegen/target.h"\n'
+expect includes pass
+put compiler/main.c '#include "runtime/job.h"\n'
+expect includes 'top must not include runtime'
+fresh
 put compiler/main.c '#include "missing.h"\n'
 expect includes 'no such file in the project: "missing.h"'
 
