@@ -33,4 +33,24 @@ bool dtg_links_stored(const struct dtg_links *links, uint32_t node);
  * DTG_NO_NODE if it is computed where it is used. */
 uint32_t dtg_links_base(const struct dtg_links *links, uint32_t node);
 
+/* What a leaf is read from; the value of its only attribute names it. */
+enum dtg_leaf {
+  DTG_LEAF_NONE, /* no leaf */
+  DTG_LEAF_INPUT,
+  DTG_LEAF_VARIABLE, /* parameter, state or slot */
+  DTG_LEAF_GRADIENT, /* reduced gradient of a parameter */
+  DTG_LEAF_SCALAR
+};
+enum dtg_leaf dtg_leaf_of(const struct dtg_node *node, const char **key);
+
+/* Which group must run before which: readers after the group that computes what they read, and a group
+ * whose result is the new value of a variable after all others that read the old one. */
+struct dtg_edges {
+  uint32_t count;
+  uint32_t *start;    /* per group + 1: range of `to` */
+  uint32_t *to;       /* later groups; an edge may be there twice */
+  uint32_t *indegree; /* edges that end in the group */
+};
+struct dtg_edges *dtg_edges_new(struct dtg_arena *arena, const struct dtg_links *links);
+
 #endif

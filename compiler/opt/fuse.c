@@ -1,0 +1,116 @@
+/* Fusion: nodes of one kernel get one group.
+ *
+ * Requires: a graph without dead nodes. Guarantees: every node is a leaf, has a group, or is computed
+ * where it is used (constants, views, index maps, iota, conversions of leaves); every group is one
+ * kernel by dtg_nest_new or a library call; groups are numbered in an order in which they can run; what
+ * must be in memory is; roots have memory of their own. Values are computed by the same operations on
+ * the same operands as before, so bits do not change. Cost: one nest analysis per edge between groups. */
+#include "compiler/opt/fuse.h"
+
+#include "compiler/opt/opt.h"
+#include "compiler/opt/rewrite.h"
+
+/* A library call reads one matrix for all batches, or one for each: other broadcasts of the leading
+ * axes are made in memory. */
+static uint32_t spread_batch(struct dtg_graph *graph, uint32_t operand,
+                             const struct dtg_shape *result) {
+  struct dtg_shape shape = dtg_graph_node(graph, operand)->type.shape;
+  int64_t own = dtg_shape_count(&shape), all = dtg_shape_count(result);
+  uint32_t lead = shape.rank - 2;
+  own /= shape.dims[lead] * shape.dims[lead + 1];
+  all /= result->dims[result->rank - 2] * result->dims[result->rank - 1];
+  if (own == 1 || own == all)
+    return operand;
+  struct dtg_shape full = *result;
+  full.dims[full.rank - 2] = shape.dims[lead];
+  full.dims[full.rank - 1] = shape.dims[lead + 1];
+  return dtg_add_broadcast(graph, operand, &full);
+}
+
+/* The library op with operands that it can read; false if it can read them as they are. */
+static bool spread_operands(struct dtg_rewrite *rewrite, uint32_t id) {
+  const struct dtg_node *node = dtg_graph_node(rewrite->from, id);
+  uint32_t inputs[2];
+  bool changed = false;
+  if (node->op->class != DTG_CLASS_LIBRARY || node->input_count != 2)
+    return false;
+  rewrite->to->path = node->path;
+  rewrite->to->span = node->span;
+  for (uint32_t i = 0; i < 2; i++) {
+    uint32_t operand = rewrite->map[node->inputs[i]];
+    inputs[i] = spread_batch(rewrite->to, operand, &node->type.shape);
+    changed = changed || inputs[i] != operand;
+  }
+  if (!changed)
+    return false;
+  rewrite->map[id] = dtg_graph_add_typed(rewrite->to, node->op, node->type, inputs, 2,
+                                         node->attrs, node->attr_count);
+  struct dtg_node *added = dtg_graph_node(rewrite->to, rewrite->map[id]);
+  added->name = node->name;
+  added->device = node->device;
+  return true;
+}
+
+static struct dtg_graph *spread_batches(const struct dtg_graph *graph) {
+  struct dtg_rewrite rewrite = dtg_rewrite_begin(graph);
+  for (uint32_t id = 0; id < graph->nodes.len; id++) {
+    if (!spread_operands(&rewrite, id))
+      dtg_rewrite_copy(&rewrite, id);
+  }
+  return dtg_rewrite_end(&rewrite);
+}
+
+struct dtg_graph *dtg_opt_unfused(const struct dtg_graph *graph) {
+  struct dtg_graph *result = spread_batches(graph);
+  dtg_fuse_prepare(result);
+  dtg_fuse_root_copies(result);
+  dtg_fuse_number(result);
+  return result;
+}
+
+static void start_groups(struct dtg_fuse *fuse) {
+  for (uint32_t i = 0; i < fuse->graph->group_count; i++)
+    dtg_vec_push(fuse->arena, &fuse->groups, (struct dtg_fuse_group){0});
+  for (uint32_t i = 0; i < fuse->graph->nodes.len; i++) {
+    const struct dtg_node *node = dtg_graph_node(fuse->graph, i);
+    if (node->group == DTG_NO_GROUP)
+      continue;
+    struct dtg_fuse_group *group = &fuse->groups.data[node->group];
+    dtg_vec_push(fuse->arena, &group->members, i);
+    group->loops = dtg_group_kind_of(fuse->graph, node) == DTG_GROUP_LOOPS;
+  }
+}
+
+static void measure_groups(struct dtg_fuse *fuse) {
+  for (uint32_t i = 0; i < fuse->groups.len; i++) {
+    struct dtg_fuse_group *group = &fuse->groups.data[i];
+    struct dtg_arena scratch = {0};
+    const char *why = "";
+    const struct dtg_nest *nest =
+        group->loops ? dtg_nest_new(&scratch, fuse->links, i, group->members.data,
+                                    (uint32_t)group->members.len, &why)
+                     : NULL;
+    group->loops = nest != NULL;
+    group->full = nest ? dtg_nest_count(nest, nest->full_mask) : 0;
+    group->kept = nest ? dtg_nest_count(nest, nest->kept_mask) : 0;
+    dtg_arena_free(&scratch);
+  }
+}
+
+struct dtg_graph *dtg_opt_fuse(const struct dtg_graph *graph) {
+  struct dtg_graph *result = spread_batches(graph);
+  struct dtg_arena arena = {0};
+  struct dtg_fuse fuse = {.arena = &arena, .graph = result};
+  dtg_fuse_prepare(result);
+  dtg_fuse_root_copies(result);
+  fuse.links = dtg_links_new(&arena, result);
+  fuse.stamp = DTG_NEW_ARRAY(&arena, uint32_t, result->group_count);
+  start_groups(&fuse);
+  measure_groups(&fuse);
+  dtg_fuse_merge(&fuse);
+  for (size_t i = 0; i < result->nodes.len; i++)
+    result->nodes.data[i].group = fuse.links->group[i];
+  dtg_arena_free(&arena);
+  dtg_fuse_number(result);
+  return result;
+}

@@ -1,0 +1,108 @@
+/* Which nodes need a kernel at all. */
+#include "compiler/opt/fuse.h"
+
+#include "compiler/base/bug.h"
+
+/* A conversion of what is in memory costs less than another tensor: it is made where it is used. */
+static bool cheap_conversion(const struct dtg_graph *graph, const struct dtg_node *node) {
+  double flops, bytes;
+  const struct dtg_node *x;
+  if (node->op->class != DTG_CLASS_ELEMENTWISE || node->input_count != 1 ||
+      node->op->flags & (DTG_OP_CHECKS | DTG_OP_INDEXED))
+    return false;
+  x = dtg_graph_node(graph, node->inputs[0]);
+  node->op->cost(node, &x->type, &flops, &bytes);
+  if (x->type.dtype == node->type.dtype || flops > (double)dtg_shape_count(&node->type.shape))
+    return false;
+  while (x->op->class == DTG_CLASS_VIEW || x->op->class == DTG_CLASS_INDEX) {
+    if (x->group != DTG_NO_GROUP)
+      return false;
+    x = dtg_graph_node(graph, x->inputs[0]);
+  }
+  return x->op->class == DTG_CLASS_LEAF || x->op->class == DTG_CLASS_CONST;
+}
+
+static bool needs_kernel(const struct dtg_graph *graph, const struct dtg_node *node) {
+  switch (node->op->class) {
+  case DTG_CLASS_LEAF:
+  case DTG_CLASS_CONST:
+  case DTG_CLASS_VIEW:
+    return false;
+  case DTG_CLASS_INDEX:
+    return dtg_group_kind_of(graph, node) != DTG_GROUP_LOOPS;
+  case DTG_CLASS_GENERATE:
+    return (node->op->flags & DTG_OP_RANDOM) != 0;
+  case DTG_CLASS_ELEMENTWISE:
+    return !cheap_conversion(graph, node);
+  default:
+    return true;
+  }
+}
+
+static void put_in_memory(struct dtg_graph *graph, uint32_t id) {
+  struct dtg_node *node = dtg_graph_node(graph, id);
+  while (node->op->class == DTG_CLASS_VIEW && node->group == DTG_NO_GROUP)
+    node = dtg_graph_node(graph, node->inputs[0]);
+  if (node->group == DTG_NO_GROUP && node->op->class != DTG_CLASS_LEAF)
+    node->group = graph->group_count++;
+}
+
+void dtg_fuse_prepare(struct dtg_graph *graph) {
+  graph->group_count = 0;
+  for (uint32_t i = 0; i < graph->nodes.len; i++) {
+    struct dtg_node *node = dtg_graph_node(graph, i);
+    node->group = needs_kernel(graph, node) ? graph->group_count++ : DTG_NO_GROUP;
+  }
+  for (uint32_t i = 0; i < graph->nodes.len; i++) {
+    const struct dtg_node *node = dtg_graph_node(graph, i);
+    for (uint32_t k = 0; k < node->input_count; k++) {
+      if (dtg_group_needs_memory(graph, node, k))
+        put_in_memory(graph, node->inputs[k]);
+    }
+  }
+}
+
+static uint32_t base_of(const struct dtg_graph *graph, uint32_t id) {
+  const struct dtg_node *node = dtg_graph_node(graph, id);
+  while (node->op->class == DTG_CLASS_VIEW && node->group == DTG_NO_GROUP) {
+    id = node->inputs[0];
+    node = dtg_graph_node(graph, id);
+  }
+  return id;
+}
+
+uint32_t dtg_fuse_add_copy(struct dtg_graph *graph, uint32_t id) {
+  const struct dtg_node from = *dtg_graph_node(graph, id);
+  struct dtg_attr shape = dtg_attr_ints("shape", from.type.shape.rank, from.type.shape.dims);
+  graph->path = from.path;
+  graph->span = from.span;
+  uint32_t copy = dtg_add(graph, "reshape", &id, 1, &shape, 1);
+  dtg_graph_node(graph, copy)->name = from.name;
+  dtg_graph_node(graph, copy)->device = from.device;
+  dtg_graph_node(graph, copy)->group = graph->group_count++;
+  return copy;
+}
+
+/* The root is the unchanged value of the variable that it would overwrite. */
+static bool unchanged(const struct dtg_root *root, const struct dtg_node *base) {
+  const char *key = NULL;
+  return root->kind == DTG_ROOT_UPDATE && dtg_leaf_of(base, &key) == DTG_LEAF_VARIABLE &&
+         key == root->name;
+}
+
+void dtg_fuse_root_copies(struct dtg_graph *graph) {
+  size_t count = graph->nodes.len;
+  bool *taken = DTG_NEW_ARRAY(graph->arena, bool, count);
+  for (size_t i = 0; i < graph->roots.len; i++) {
+    struct dtg_root *root = &graph->roots.data[i];
+    put_in_memory(graph, root->node);
+    uint32_t base = base_of(graph, root->node);
+    const struct dtg_node *node = dtg_graph_node(graph, base);
+    if (root->kind == DTG_ROOT_OUTPUT || unchanged(root, node))
+      continue;
+    if (node->op->class == DTG_CLASS_LEAF || taken[base])
+      root->node = dtg_fuse_add_copy(graph, root->node);
+    else
+      taken[base] = true;
+  }
+}
