@@ -1,9 +1,9 @@
 /* The batches of training, one after another, gathered ahead of time by a thread.
  *
  * Step t (from 0) is epoch t / n, with n = examples / batch steps an epoch; its shard s has the
- * positions [(t % n) * batch + s * batch / shards, + batch / shards) of that epoch. The remainder of
- * an epoch is dropped. A pure function of t: resuming needs no state.
- * Evaluation needs no feed: it calls dtr_data_view with DTR_NATURAL_ORDER from its own threads.
+ * positions [(t % n) * batch + s * batch / shards, + batch / shards) of that epoch. The remainder
+ * of an epoch is dropped. A pure function of t: resuming needs no state. Evaluation needs no feed:
+ * it calls dtr_data_view with DTR_NATURAL_ORDER from its own threads.
  *
  * Ownership: a feed borrows the data set. All memory is taken in dtr_feed_open. Threads: one thread
  * calls dtr_feed_next; the batch it gives is read by any. Where gathering costs less than handing
@@ -40,6 +40,7 @@ bool dtr_feed_open(const struct dtr_data *data, const struct dtr_feed_options *o
                    struct dtr_feed **feed, struct dtr_error *error);
 /* The next step's batch; the one before it is given back by this call. NULL at the end step. */
 const struct dtr_batch *dtr_feed_next(struct dtr_feed *feed);
+bool dtr_feed_is_threaded(const struct dtr_feed *feed);
 void dtr_feed_close(struct dtr_feed *feed);
 
 int64_t dtr_feed_steps_per_epoch(const struct dtr_data *data, int64_t batch);
