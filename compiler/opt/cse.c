@@ -1,8 +1,9 @@
 /* Common subexpressions. Requires: a typed graph. Guarantees: no two nodes have the same op, type,
  * attributes and operands (operands in either order where the op commutes); a random op has its stream
  * among its attributes, so only equal draws are merged. Cost: linear, by hashing. */
+#include "compiler/ir/op.h"
+#include "compiler/ir/rewrite.h"
 #include "compiler/opt/opt.h"
-#include "compiler/opt/rewrite.h"
 
 #include <string.h>
 
@@ -109,7 +110,7 @@ struct dtg_graph *dtg_opt_cse(const struct dtg_graph *graph) {
   struct table table = {DTG_NEW_ARRAY(graph->arena, uint32_t, size), size - 1};
   for (uint32_t id = 0; id < graph->nodes.len; id++) {
     uint32_t copy = dtg_rewrite_copy(&rewrite, id);
-    rewrite.map[id] = find_or_add(&table, rewrite.to, copy);
+    dtg_rewrite_set(&rewrite, id, find_or_add(&table, rewrite.to, copy));
   }
   return dtg_rewrite_end(&rewrite);
 }

@@ -3,8 +3,9 @@
  * backend's own. The value is computed by interpreting the op's own kernel, so it has the bits that the
  * kernel would give. Cost: linear. */
 #include "compiler/base/bug.h"
+#include "compiler/ir/op.h"
+#include "compiler/ir/rewrite.h"
 #include "compiler/opt/opt.h"
-#include "compiler/opt/rewrite.h"
 
 #include <string.h>
 
@@ -107,8 +108,8 @@ struct dtg_graph *dtg_opt_fold(const struct dtg_graph *graph) {
   for (uint32_t id = 0; id < graph->nodes.len; id++) {
     uint32_t copy = dtg_rewrite_copy(&rewrite, id);
     uint32_t folded = fold(rewrite.to, copy);
-    if (folded != DTG_NO_NODE)
-      rewrite.map[id] = folded;
+    dtg_rewrite_origin(&rewrite, id, copy + 1);
+    dtg_rewrite_set(&rewrite, id, folded != DTG_NO_NODE ? folded : copy);
   }
   return dtg_rewrite_end(&rewrite);
 }

@@ -7,8 +7,8 @@
  * the same operands as before, so bits do not change. Cost: one nest analysis per edge between groups. */
 #include "compiler/opt/fuse.h"
 
+#include "compiler/ir/rewrite.h"
 #include "compiler/opt/opt.h"
-#include "compiler/opt/rewrite.h"
 
 /* A library call reads one matrix for all batches, or one for each: other broadcasts of the leading
  * axes are made in memory. */
@@ -27,35 +27,32 @@ static uint32_t spread_batch(struct dtg_graph *graph, uint32_t operand,
   return dtg_add_broadcast(graph, operand, &full);
 }
 
-/* The library op with operands that it can read; false if it can read them as they are. */
-static bool spread_operands(struct dtg_rewrite *rewrite, uint32_t id) {
+/* The library op with operands that it can read; DTG_NO_NODE if it can read them as they are. */
+static uint32_t spread_operands(struct dtg_rewrite *rewrite, uint32_t id) {
   const struct dtg_node *node = dtg_graph_node(rewrite->from, id);
-  uint32_t inputs[2];
+  uint32_t inputs[2], first = (uint32_t)rewrite->to->nodes.len;
   bool changed = false;
   if (node->op->class != DTG_CLASS_LIBRARY || node->input_count != 2)
-    return false;
-  rewrite->to->path = node->path;
-  rewrite->to->span = node->span;
+    return DTG_NO_NODE;
   for (uint32_t i = 0; i < 2; i++) {
-    uint32_t operand = rewrite->map[node->inputs[i]];
+    uint32_t operand = dtg_rewrite_input(rewrite, id, i);
     inputs[i] = spread_batch(rewrite->to, operand, &node->type.shape);
     changed = changed || inputs[i] != operand;
   }
   if (!changed)
-    return false;
-  rewrite->map[id] = dtg_graph_add_typed(rewrite->to, node->op, node->type, inputs, 2,
-                                         node->attrs, node->attr_count);
-  struct dtg_node *added = dtg_graph_node(rewrite->to, rewrite->map[id]);
-  added->name = node->name;
-  added->device = node->device;
-  return true;
+    return DTG_NO_NODE;
+  uint32_t spread = dtg_graph_add_typed(rewrite->to, node->op, node->type, inputs, 2, node->attrs,
+                                        node->attr_count);
+  dtg_rewrite_origin(rewrite, id, first);
+  return spread;
 }
 
 static struct dtg_graph *spread_batches(const struct dtg_graph *graph) {
   struct dtg_rewrite rewrite = dtg_rewrite_begin(graph);
   for (uint32_t id = 0; id < graph->nodes.len; id++) {
-    if (!spread_operands(&rewrite, id))
-      dtg_rewrite_copy(&rewrite, id);
+    uint32_t spread = spread_operands(&rewrite, id);
+    dtg_rewrite_set(&rewrite, id,
+                    spread != DTG_NO_NODE ? spread : dtg_rewrite_copy(&rewrite, id));
   }
   return dtg_rewrite_end(&rewrite);
 }

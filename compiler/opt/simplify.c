@@ -1,8 +1,9 @@
 /* Cheaper equal forms. Requires: a typed graph. Guarantees: no op's own `simplify` applies to a node
  * whose operands are settled; matrix products read plain transposes through their flags. May leave dead
  * nodes. Cost: linear; every step makes a node that is nearer to its leaves. */
+#include "compiler/ir/op.h"
+#include "compiler/ir/rewrite.h"
 #include "compiler/opt/opt.h"
-#include "compiler/opt/rewrite.h"
 
 #include <string.h>
 
@@ -47,17 +48,10 @@ static uint32_t absorb_transposes(struct dtg_graph *graph, uint32_t id) {
   return changed ? dtg_add(graph, node->op->name, inputs, 2, attrs, count) : DTG_NO_NODE;
 }
 
-/* What the user named keeps its name when another node takes its place. */
-static void keep_name(struct dtg_graph *graph, uint32_t from, uint32_t to) {
-  const char *name = dtg_graph_node(graph, from)->name;
-  if (name && to > from && !dtg_graph_node(graph, to)->name)
-    dtg_graph_node(graph, to)->name = name;
-}
-
 struct dtg_graph *dtg_opt_simplify(const struct dtg_graph *graph) {
   struct dtg_rewrite rewrite = dtg_rewrite_begin(graph);
   for (uint32_t id = 0; id < graph->nodes.len; id++) {
-    uint32_t node = dtg_rewrite_copy(&rewrite, id);
+    uint32_t copy = dtg_rewrite_copy(&rewrite, id), node = copy;
     for (uint32_t step = 0; step < STEPS; step++) {
       const struct dtg_op_def *op = dtg_graph_node(rewrite.to, node)->op;
       uint32_t next = op->simplify ? op->simplify(rewrite.to, node) : DTG_NO_NODE;
@@ -65,10 +59,10 @@ struct dtg_graph *dtg_opt_simplify(const struct dtg_graph *graph) {
         next = absorb_transposes(rewrite.to, node);
       if (next == DTG_NO_NODE || next == node)
         break;
-      keep_name(rewrite.to, node, next);
       node = next;
     }
-    rewrite.map[id] = node;
+    dtg_rewrite_origin(&rewrite, id, copy + 1);
+    dtg_rewrite_set(&rewrite, id, node);
   }
   return dtg_rewrite_end(&rewrite);
 }
