@@ -38,3 +38,16 @@ bool dtg_install_find(struct dtg_ctx *ctx, struct dtg_install *out) {
   *out = found;
   return true;
 }
+
+const char *dtg_relative_path(struct dtg_arena *arena, const char *from, const char *to) {
+  size_t common = 0, i = 0;
+  for (; from[i] && from[i] == to[i]; i++)
+    if (from[i] == '/') common = i;
+  if ((!from[i] && (!to[i] || to[i] == '/')) || (!to[i] && from[i] == '/')) common = i;
+  const char *path = "";
+  for (const char *p = from + common; *p; p++)
+    if (*p == '/' && p[1]) path = dtg_arena_printf(arena, "%s%s..", path, *path ? "/" : "");
+  const char *rest = to + common + (to[common] == '/');
+  path = dtg_arena_printf(arena, "%s%s%s", path, *path && *rest ? "/" : "", rest);
+  return *path ? path : ".";
+}

@@ -16,4 +16,7 @@ struct dtg_install {
 // False with an error that says where was looked.
 bool dtg_install_find(struct dtg_ctx *ctx, struct dtg_install *out);
 
+// The path `to` as seen from the folder `from`; both absolute and free of links.
+const char *dtg_relative_path(struct dtg_arena *arena, const char *from, const char *to);
+
 #endif

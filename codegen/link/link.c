@@ -48,7 +48,7 @@ static bool write_file(struct dtg_ctx *ctx, const char *path, const void *bytes,
   return false;
 }
 
-static bool make_folder(struct dtg_ctx *ctx, const char *folder) {
+bool cg_link_folder(struct dtg_ctx *ctx, const char *folder) {
   struct stat info;
   if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
     struct dtg_diag *diag = dtg_error(&ctx->diags, DTG_SPAN_NONE,
@@ -150,7 +150,6 @@ static bool compile(struct dtg_ctx *ctx, const struct cg_link_input *in) {
 }
 
 bool cg_link(struct dtg_ctx *ctx, const struct cg_link_input *in) {
-  if (!make_folder(ctx, in->folder)) return false;
   const struct {
     const char *suffix, *text;
   } files[] = {{".c", in->host_text}, {".ll", in->llvm_text}, {".plan.json", in->plan_json}};
@@ -161,7 +160,5 @@ bool cg_link(struct dtg_ctx *ctx, const struct cg_link_input *in) {
   }
   const char *kernels = kernel_file(ctx, in);
   if (in->object_size && !write_file(ctx, kernels, in->object, in->object_size)) return false;
-  bool good = compile(ctx, in);
-  if (in->object_size) unlink(kernels);
-  return good;
+  return compile(ctx, in);
 }

@@ -1,6 +1,7 @@
 // Stage 13, bundle: the output folder with the program in it.
 //
-// Purpose: writes host source, LLVM IR and plan, and has `cc` compile and link the executable.
+// Purpose: writes host source, kernels (LLVM IR and object) and plan, and has `cc` compile and
+// link the executable.
 // Ownership: nothing is kept. Thread rule: one caller per output folder.
 #ifndef CG_LINK_LINK_H
 #define CG_LINK_LINK_H
@@ -8,7 +9,7 @@
 #include "compiler/base/ctx.h"
 
 struct cg_link_input {
-  const char *folder;     // created if it is missing
+  const char *folder;
   const char *name;       // of the program
   const char *host_text;  // C
   const char *llvm_text;  // LLVM IR
@@ -20,7 +21,9 @@ struct cg_link_input {
   const char *runtime;     // path of libdtgrt.a
 };
 
-// False with errors in ctx->diags: folder not writable, disk full, no compiler, or its failure.
+// Creates the folder if it is missing.
+bool cg_link_folder(struct dtg_ctx *ctx, const char *folder);
+// The folder must exist. False with errors in ctx->diags: folder not writable, disk full, no compiler, or its failure.
 bool cg_link(struct dtg_ctx *ctx, const struct cg_link_input *input);
 
 #endif
