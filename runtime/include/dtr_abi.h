@@ -21,8 +21,9 @@ enum dtr_dtype { DTR_F32, DTR_F64, DTR_BF16, DTR_I32, DTR_I64, DTR_U8, DTR_BOOL 
 /* ---- what compiled kernels see ---- */
 
 /* First failed check of a frame; code 0 = none. `position`: flat element position in the checked
- * tensor of the shard; `value`: what was there. */
-enum dtr_fault_code { DTR_FAULT_NONE = 0, DTR_FAULT_RANGE = 1 };
+ * tensor of the shard; `value`: what was there. LIBRARY is the runtime's own: a matrix product failed;
+ * position = its number, value = the library's status. */
+enum dtr_fault_code { DTR_FAULT_NONE = 0, DTR_FAULT_RANGE = 1, DTR_FAULT_LIBRARY = 2 };
 struct dtr_fault {
   int64_t code, position, value;
 };

@@ -1,0 +1,274 @@
+#include "runtime/executor.h"
+
+#include "runtime/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t maximum(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static int64_t arena_bytes(const struct dtr_program *program) {
+  int64_t bytes = maximum(program->shard.arena_bytes, program->update.arena_bytes);
+  bytes = maximum(bytes, maximum(program->eval.arena_bytes, program->tail.arena_bytes));
+  return dtr_memory_round(maximum(bytes, DTR_ALIGN));
+}
+
+static int leaders_of(const struct dtr_executor_options *options) {
+  int64_t shards = options->program->train.shards;
+  return shards < options->threads ? (int)shards : options->threads;
+}
+
+int64_t dtr_executor_bytes(const struct dtr_executor_options *options) {
+  const struct dtr_program *program = options->program;
+  int64_t arenas, blocks = 0, bytes;
+  bool overflow = __builtin_mul_overflow(arena_bytes(program), options->threads, &arenas);
+  if (!options->evaluate_only)
+    overflow |= __builtin_mul_overflow(dtr_tree_blocks(program->train.shards, leaders_of(options)),
+                                       dtr_memory_round(program->contribution_bytes), &blocks);
+  overflow |= __builtin_add_overflow(arenas, blocks, &bytes);
+  overflow |= __builtin_add_overflow(bytes, program->variables_bytes, &bytes);
+  return overflow ? INT64_MAX : bytes;
+}
+
+/* ---- start and end ---- */
+
+/* Each thread touches its arena first and makes its own library handles. */
+static void start_worker(void *context, int thread) {
+  struct dtr_executor *executor = context;
+  const struct dtr_program *program = executor->program;
+  struct dtr_worker *worker = &executor->workers[thread];
+  worker->arena = dtr_memory_new(executor->arena_bytes);
+  if (!worker->arena) {
+    snprintf(worker->why, sizeof worker->why, "no memory for an arena of %lld bytes",
+             (long long)executor->arena_bytes);
+    return;
+  }
+  worker->library = dtr_library_new(program->gemms, program->gemm_count, program->cpu_arch,
+                                    worker->why, sizeof worker->why);
+}
+
+/* Team i of n has the threads [i * T / n, (i + 1) * T / n). */
+static int team_first(const struct dtr_executor *executor, int team) {
+  return (int)((int64_t)team * executor->threads / executor->leaders);
+}
+
+static void prepare_frame(struct dtr_executor *executor, int thread) {
+  struct dtr_worker *worker = &executor->workers[thread];
+  worker->team =
+      (struct dtr_team){.pool = executor->pool, .first = thread, .count = 1, .owner = executor};
+  worker->frame = (struct dtr_frame){.arena = worker->arena,
+                                     .variables = executor->variables,
+                                     .scalars = &worker->scalars,
+                                     .program = executor->program,
+                                     .library = worker->library};
+}
+
+/* The frame is plain when there is nothing to share and nothing to record. */
+static void use_team(struct dtr_executor *executor, int thread, int count) {
+  struct dtr_worker *worker = &executor->workers[thread];
+  worker->team.count = count;
+  worker->frame.plain = count == 1 && !executor->trace;
+  worker->frame.team = worker->frame.plain ? NULL : &worker->team;
+  worker->frame.watch = NULL;
+  worker->frame.fault = (struct dtr_fault){0};
+}
+
+static bool start_workers(struct dtr_executor *executor, struct dtr_error *error) {
+  int64_t bytes = (int64_t)sizeof(struct dtr_worker) * executor->threads;
+  executor->workers = dtr_memory_new(bytes);
+  if (!executor->workers)
+    return dtr_error_memory(error, bytes, "the threads");
+  if (!dtr_pool_new(executor->threads, &executor->pool, error))
+    return false;
+  dtr_pool_all(executor->pool, start_worker, executor);
+  for (int t = 0; t < executor->threads; t++) {
+    if (executor->workers[t].why[0])
+      return dtr_error_set(error, DTR_STATUS_CONFIG, "%s", executor->workers[t].why);
+    prepare_frame(executor, t);
+  }
+  return true;
+}
+
+static bool start(struct dtr_executor *executor, const struct dtr_executor_options *options,
+                  struct dtr_error *error) {
+  const struct dtr_program *program = options->program;
+  if (!dtr_memory_check(options->env, dtr_executor_bytes(options), program->name, error))
+    return false;
+  executor->variables = dtr_memory_new(maximum(program->variables_bytes, DTR_ALIGN));
+  if (!executor->variables)
+    return dtr_error_memory(error, program->variables_bytes, "the parameters");
+  if (!start_workers(executor, error))
+    return false;
+  return options->evaluate_only ||
+         dtr_tree_new(program->contributions, program->contribution_count,
+                      dtr_memory_round(program->contribution_bytes), program->train.shards,
+                      executor->leaders, dtr_pool_spins(executor->pool), &executor->tree, error);
+}
+
+bool dtr_executor_new(const struct dtr_executor_options *options, struct dtr_executor **executor,
+                      struct dtr_error *error) {
+  struct dtr_executor *made = calloc(1, sizeof *made);
+  if (!made)
+    return dtr_error_memory(error, (int64_t)sizeof *made, "the executor");
+  *made = (struct dtr_executor){.program = options->program,
+                                .env = options->env,
+                                .trace = options->trace,
+                                .threads = options->threads,
+                                .leaders = leaders_of(options),
+                                .arena_bytes = arena_bytes(options->program)};
+  if (!start(made, options, error)) {
+    dtr_executor_free(made);
+    return false;
+  }
+  *executor = made;
+  return true;
+}
+
+void dtr_executor_free(struct dtr_executor *executor) {
+  if (!executor)
+    return;
+  dtr_pool_free(executor->pool);
+  for (int t = 0; executor->workers && t < executor->threads; t++) {
+    dtr_library_free(executor->workers[t].library);
+    dtr_memory_free(executor->workers[t].arena);
+  }
+  dtr_memory_free(executor->workers);
+  dtr_tree_free(executor->tree);
+  dtr_memory_free(executor->variables);
+  free(executor);
+}
+
+/* ---- training ---- */
+
+struct round {
+  struct dtr_executor *executor;
+  const struct dtr_batch *batch;
+  const struct dtr_scalars *scalars;
+  _Atomic int64_t next; /* shard */
+};
+
+static void run_shard(struct dtr_executor *executor, struct dtr_worker *worker,
+                      const struct dtr_batch *batch, int64_t shard, char *block) {
+  struct dtr_frame *frame = &worker->frame;
+  int64_t begin = executor->trace ? dtr_trace_now(executor->trace) : 0;
+  worker->scalars.shard = shard;
+  frame->contribution = block;
+  frame->feeds = dtr_batch_feeds(batch, shard);
+  executor->program->shard.run(frame);
+  if (executor->trace)
+    dtr_trace_add(executor->trace, worker->team.first, "shard", NULL, batch->step, begin);
+  dtr_tree_put(executor->tree, shard, block);
+}
+
+/* Runs on the leader of a team until no shard is left. The block comes first: see dtr_tree_take;
+ * but not when all shards are dealt, as the last block may be the result. */
+static void run_shards(void *context, int thread) {
+  struct round *round = context;
+  struct dtr_executor *executor = round->executor;
+  struct dtr_worker *worker = &executor->workers[thread];
+  worker->scalars = *round->scalars;
+  while (atomic_load_explicit(&round->next, memory_order_relaxed) <
+         executor->program->train.shards) {
+    char *block = dtr_tree_take(executor->tree);
+    int64_t shard = atomic_fetch_add_explicit(&round->next, 1, memory_order_relaxed);
+    if (shard >= executor->program->train.shards) {
+      dtr_tree_return(executor->tree, block);
+      return;
+    }
+    run_shard(executor, worker, round->batch, shard, block);
+  }
+}
+
+/* Without other threads: in order, and nothing is shared. */
+static void run_shards_alone(struct dtr_executor *executor, const struct dtr_batch *batch,
+                             const struct dtr_scalars *scalars) {
+  struct dtr_worker *worker = &executor->workers[0];
+  worker->scalars = *scalars;
+  for (int64_t shard = 0; shard < executor->program->train.shards; shard++)
+    run_shard(executor, worker, batch, shard, dtr_tree_take(executor->tree));
+}
+
+static void run_shards_together(struct dtr_executor *executor, const struct dtr_batch *batch,
+                                const struct dtr_scalars *scalars) {
+  struct round round = {.executor = executor, .batch = batch, .scalars = scalars};
+  for (int i = 1; i < executor->leaders; i++)
+    dtr_pool_post(executor->pool, team_first(executor, i), run_shards, &round);
+  run_shards(&round, 0);
+  for (int i = 1; i < executor->leaders; i++)
+    dtr_pool_wait(executor->pool, team_first(executor, i));
+}
+
+char *dtr_executor_shards(struct dtr_executor *executor, const struct dtr_batch *batch,
+                          const struct dtr_scalars *scalars) {
+  for (int i = 0; i < executor->leaders; i++) {
+    int first = team_first(executor, i);
+    use_team(executor, first, team_first(executor, i + 1) - first);
+  }
+  if (executor->threads == 1)
+    run_shards_alone(executor, batch, scalars);
+  else
+    run_shards_together(executor, batch, scalars);
+  char *reduced = dtr_tree_result(executor->tree);
+  for (int i = 0; i < executor->leaders; i++)
+    if (executor->workers[team_first(executor, i)].frame.fault.code != DTR_FAULT_NONE) {
+      dtr_tree_return(executor->tree, reduced);
+      return NULL;
+    }
+  return reduced;
+}
+
+void dtr_executor_release(struct dtr_executor *executor, char *contribution) {
+  dtr_tree_return(executor->tree, contribution);
+}
+
+bool dtr_executor_update(struct dtr_executor *executor, char *contribution,
+                         const struct dtr_scalars *scalars, struct dtr_fault *fault) {
+  struct dtr_worker *worker = &executor->workers[0];
+  worker->scalars = *scalars;
+  use_team(executor, 0, executor->threads);
+  worker->frame.contribution = contribution;
+  worker->frame.feeds = NULL;
+  executor->program->update.run(&worker->frame);
+  if (worker->frame.fault.code == DTR_FAULT_NONE)
+    return true;
+  *fault = worker->frame.fault;
+  return false;
+}
+
+/* ---- single calls ---- */
+
+bool dtr_executor_call(struct dtr_executor *executor, int thread, const struct dtr_part *part,
+                       char *const *feeds, char *contribution, const struct dtr_scalars *scalars,
+                       struct dtr_fault *fault) {
+  struct dtr_worker *worker = &executor->workers[thread];
+  worker->scalars = *scalars;
+  use_team(executor, thread, 1);
+  worker->frame.contribution = contribution;
+  worker->frame.feeds = feeds;
+  part->run(&worker->frame);
+  if (worker->frame.fault.code == DTR_FAULT_NONE)
+    return true;
+  *fault = worker->frame.fault;
+  return false;
+}
+
+bool dtr_executor_examine(struct dtr_executor *executor, const struct dtr_part *part,
+                          char *const *feeds, char *contribution, const struct dtr_scalars *scalars,
+                          struct dtr_watch *watch, struct dtr_fault *fault) {
+  struct dtr_worker *worker = &executor->workers[0];
+  char *block = contribution ? contribution : dtr_tree_take(executor->tree);
+  *watch = (struct dtr_watch){0};
+  worker->scalars = *scalars;
+  use_team(executor, 0, 1);
+  worker->frame.plain = false;
+  worker->frame.watch = watch;
+  worker->frame.contribution = block;
+  worker->frame.feeds = feeds;
+  part->run(&worker->frame);
+  *fault = worker->frame.fault;
+  if (!contribution)
+    dtr_tree_return(executor->tree, block);
+  return watch->found_value || watch->found_fault;
+}

@@ -1,0 +1,192 @@
+#include "runtime/flags.h"
+
+#include "runtime/team.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { ON, TEXT, COUNT, LATER };
+enum { NAME = 32, DISTANCE = 2 };
+
+struct option {
+  const char *field;
+  const char *argument;
+  enum kind kind;
+  const char *help;
+  size_t offset;
+};
+
+#define OFFSET_ON(name) offsetof(struct dtr_flags, name)
+#define OFFSET_TEXT(name) offsetof(struct dtr_flags, name)
+#define OFFSET_COUNT(name) offsetof(struct dtr_flags, name)
+#define OFFSET_LATER(name) 0
+static const struct option options[] = {
+#define X(name, argument, kind, help) {#name, argument, kind, help, OFFSET_##kind(name)},
+#include "runtime/flags.def"
+#undef X
+};
+enum { OPTIONS = sizeof options / sizeof *options };
+
+/* checkpoint_dir -> checkpoint-dir */
+static const char *flag_name(const struct option *option, char name[NAME]) {
+  snprintf(name, NAME, "%s", option->field);
+  for (char *c = name; *c; c++)
+    if (*c == '_')
+      *c = '-';
+  return name;
+}
+
+static const struct option *find(const char *text, size_t length) {
+  char name[NAME];
+  for (int i = 0; i < OPTIONS; i++)
+    if (strlen(flag_name(&options[i], name)) == length && memcmp(name, text, length) == 0)
+      return &options[i];
+  return NULL;
+}
+
+/* Edits (insert, delete, replace) between two short words. */
+static size_t distance(const char *a, size_t a_length, const char *b) {
+  size_t row[NAME + 1], b_length = strlen(b);
+  for (size_t j = 0; j <= b_length; j++)
+    row[j] = j;
+  for (size_t i = 1; i <= a_length; i++) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b_length; j++) {
+      size_t best = diagonal + (a[i - 1] != b[j - 1]);
+      best = row[j] + 1 < best ? row[j] + 1 : best;
+      best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+      diagonal = row[j];
+      row[j] = best;
+    }
+  }
+  return row[b_length];
+}
+
+static bool unknown(const char *word, const char *name, size_t length, struct dtr_error *error) {
+  char candidate[NAME], nearest[NAME] = "";
+  size_t best = DISTANCE + 1;
+  for (int i = 0; i < OPTIONS && length < NAME; i++) {
+    size_t edits = distance(name, length, flag_name(&options[i], candidate));
+    if (edits < best && edits < length) {
+      best = edits;
+      snprintf(nearest, sizeof nearest, "%s", candidate);
+    }
+  }
+  dtr_error_set(error, DTR_STATUS_USAGE, "unknown flag \"%s\"", word);
+  if (nearest[0])
+    return dtr_error_hint(error, "did you mean --%s?", nearest);
+  return dtr_error_hint(error, "--help lists the flags");
+}
+
+static bool set_count(const char *name, const char *value, int64_t *count,
+                      struct dtr_error *error) {
+  char *end;
+  errno = 0;
+  long long number = strtoll(value, &end, 10);
+  if (end == value || *end || errno == ERANGE || number < 1) {
+    dtr_error_set(error, DTR_STATUS_USAGE, "--%s takes a whole number from 1 on, not \"%s\"", name,
+                  value);
+    return dtr_error_hint(error, "for example --%s 2", name);
+  }
+  *count = number;
+  return true;
+}
+
+static bool twice(const char *name, struct dtr_error *error) {
+  return dtr_error_set(error, DTR_STATUS_USAGE, "--%s is given twice", name);
+}
+
+/* `value`: NULL if there is none. */
+static bool set(const struct option *option, const char *value, struct dtr_flags *flags,
+                struct dtr_error *error) {
+  char name[NAME];
+  void *field = (char *)flags + option->offset;
+  flag_name(option, name);
+  if (option->kind == LATER) {
+    dtr_error_set(error, DTR_STATUS_USAGE, "--%s is not built into this version", name);
+    return dtr_error_hint(error, "programs of this version run on one device of one machine");
+  }
+  if (option->kind == ON) {
+    if (value)
+      return dtr_error_set(error, DTR_STATUS_USAGE, "--%s takes no value", name);
+    if (*(bool *)field)
+      return twice(name, error);
+    *(bool *)field = true;
+    return true;
+  }
+  if (!value || !*value)
+    return dtr_error_set(error, DTR_STATUS_USAGE, "--%s needs a value: --%s %s", name, name,
+                         option->argument);
+  if (option->kind == COUNT) {
+    if (*(int64_t *)field != DTR_FLAG_UNSET)
+      return twice(name, error);
+    return set_count(name, value, field, error);
+  }
+  if (*(const char **)field)
+    return twice(name, error);
+  *(const char **)field = value;
+  return true;
+}
+
+static bool check_together(const struct dtr_flags *flags, struct dtr_error *error) {
+  if (flags->resume && !flags->checkpoint_dir) {
+    dtr_error_set(error, DTR_STATUS_USAGE, "--resume needs --checkpoint-dir");
+    return dtr_error_hint(error, "say where the checkpoints are: --checkpoint-dir DIR");
+  }
+  if (flags->resume && flags->init) {
+    dtr_error_set(error, DTR_STATUS_USAGE, "--init and --resume exclude each other");
+    return dtr_error_hint(error, "both say where the first values come from: use one");
+  }
+  if (flags->eval_only && flags->steps != DTR_FLAG_UNSET)
+    return dtr_error_set(error, DTR_STATUS_USAGE, "--eval-only and --steps exclude each other");
+  if (flags->threads > DTR_MAX_THREADS)
+    return dtr_error_set(error, DTR_STATUS_USAGE, "--threads %lld: at most %d",
+                         (long long)flags->threads, DTR_MAX_THREADS);
+  return true;
+}
+
+bool dtr_flags_parse(int argc, char **argv, struct dtr_flags *flags, struct dtr_error *error) {
+  struct dtr_flags read = {.steps = DTR_FLAG_UNSET, .threads = DTR_FLAG_UNSET};
+  for (int i = 1; i < argc; i++) {
+    const char *word = argv[i];
+    if (strcmp(word, "-h") == 0)
+      word = "--help";
+    if (strncmp(word, "--", 2) != 0) {
+      dtr_error_set(error, DTR_STATUS_USAGE, "\"%s\" is no flag", word);
+      return dtr_error_hint(error, "flags begin with two dashes; --help lists them");
+    }
+    const char *name = word + 2, *equals = strchr(name, '=');
+    size_t length = equals ? (size_t)(equals - name) : strlen(name);
+    const struct option *option = find(name, length);
+    if (!option)
+      return unknown(word, name, length, error);
+    const char *value = equals ? equals + 1 : NULL;
+    /* What looks like a flag is no value, so that a forgotten one is noticed. */
+    if (!equals && option->argument && option->kind != LATER && i + 1 < argc &&
+        strncmp(argv[i + 1], "--", 2) != 0)
+      value = argv[++i];
+    if (!set(option, value, &read, error))
+      return false;
+  }
+  if (!check_together(&read, error))
+    return false;
+  *flags = read;
+  return true;
+}
+
+void dtr_flags_help(const struct dtr_program *program, FILE *stream) {
+  fprintf(stream, "usage: %s [FLAGS]\nTrains the model of %s.\n\n", program->name,
+          program->model_file);
+  for (int i = 0; i < OPTIONS; i++) {
+    char name[NAME], left[2 * NAME];
+    const struct option *option = &options[i];
+    snprintf(left, sizeof left, "--%s%s%s", flag_name(option, name), option->argument ? " " : "",
+             option->argument ? option->argument : "");
+    fprintf(stream, "  %-24s %s%s\n", left, option->help,
+            option->kind == LATER ? " (not in this version)" : "");
+  }
+  fprintf(stream, "\nexit status: 0 done, 1 failed, 2 wrong flags or configuration, 70 a bug\n");
+}

@@ -1,0 +1,111 @@
+/* dtr_main: a program from its flags to its exit status. */
+#include "runtime/cpu.h"
+#include "runtime/signals.h"
+#include "runtime/task.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int finish_with(struct dtr_error *error) {
+  dtr_error_report(error, stderr);
+  return dtr_status_exit(error->status);
+}
+
+static bool print(const struct dtr_program *program, const struct dtr_flags *flags) {
+  if (flags->help)
+    dtr_flags_help(program, stdout);
+  else if (flags->version)
+    printf("%s, from %s by %s\nplan %s\nmodel %s\n%s\n", program->name, program->model_file,
+           program->compiler, program->plan_id, program->model_id, program->results);
+  else if (flags->plan)
+    fputs(program->plan_text, stdout);
+  return flags->help || flags->version || flags->plan;
+}
+
+/* The model's folder: relative to the program's own, which may have been moved along with it. */
+static void find_model_dir(const struct dtr_program *program, char *folder, size_t size) {
+  char self[4096];
+  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  self[length < 0 ? 0 : length] = 0;
+  char *slash = strrchr(self, '/');
+  if (slash)
+    *slash = 0;
+  const char *relative = program->source_dir ? program->source_dir : "";
+  if (relative[0] == '/' || !slash)
+    snprintf(folder, size, "%s", relative);
+  else
+    snprintf(folder, size, "%s/%s", self, relative);
+}
+
+/* Sleeps until `deadline` of the monotonic clock; a signal ends it early. */
+static void sleep_until(int64_t deadline) {
+  struct timespec at = {.tv_sec = deadline / 1000000000, .tv_nsec = deadline % 1000000000};
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+}
+
+static void look_at_signals(struct dtr_task *task, int64_t now) {
+  int stop = dtr_signals_stop();
+  if (stop != 0)
+    dtr_task_stop(task, stop == SIGINT ? "SIGINT" : "SIGTERM");
+  if (dtr_signals_take_report()) {
+    char text[512];
+    dtr_task_describe(task, now, text, sizeof text);
+    dtr_task_close_line(task);
+    fprintf(stderr, "%s\n", text);
+  }
+}
+
+static void drive(struct dtr_task *task, const struct dtr_env *env) {
+  while (!dtr_task_finished(task)) {
+    int64_t now = dtr_env_now(env);
+    look_at_signals(task, now);
+    int64_t deadline = dtr_task_poll(task, now);
+    if (deadline > now && deadline != INT64_MAX)
+      sleep_until(deadline);
+  }
+}
+
+static int run(const struct dtr_program *program, const struct dtr_flags *flags,
+               struct dtr_error *error) {
+  char model_dir[8192];
+  struct dtr_task *task;
+  find_model_dir(program, model_dir, sizeof model_dir);
+  struct dtr_task_options options = {
+      .program = program,
+      .env = dtr_env_real(),
+      .flags = flags,
+      .name = "worker/0",
+      .model_dir = model_dir,
+      .threads = flags->threads == DTR_FLAG_UNSET ? dtr_cpu_count() : (int)flags->threads,
+      .terminal = isatty(STDERR_FILENO)};
+  if (!dtr_task_new(&options, &task, error))
+    return finish_with(error);
+  dtr_signals_install();
+  drive(task, options.env);
+  int status = dtr_error_is_set(dtr_task_error(task)) ? finish_with(dtr_task_error(task)) : 0;
+  dtr_task_free(task);
+  return status;
+}
+
+int dtr_main(const struct dtr_program *program, int argc, char **argv) {
+  struct dtr_error error;
+  struct dtr_flags flags;
+  const char *lacks;
+  dtr_error_clear(&error);
+  if (program->abi_version != DTR_ABI_VERSION) {
+    dtr_error_set(&error, DTR_STATUS_BUG, "the program is for ABI %u of the runtime, this is %d",
+                  program->abi_version, DTR_ABI_VERSION);
+    return finish_with(&error);
+  }
+  if (!dtr_flags_parse(argc, argv, &flags, &error))
+    return finish_with(&error);
+  if (print(program, &flags))
+    return fflush(stdout) == 0 ? 0 : 1;
+  int level = dtr_cpu_level(&lacks);
+  if (!dtr_cpu_check(program->cpu_arch, level, lacks, &error))
+    return finish_with(&error);
+  return run(program, &flags, &error);
+}
