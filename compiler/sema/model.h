@@ -155,9 +155,9 @@ struct dtg_model {
   DTG_VEC(struct dtg_strategy) strategies; // in source order; at least one
   uint32_t strategy;                       // the chosen one
 
-  struct dtg_scope_file *scope;   // names of the main file
-  struct dtg_scope_file *prelude; // names that every file sees
-  const struct dtg_symbol *body;  // the model item; NULL as `name`
+  struct dtg_scope_file *scope;         // names of the main file
+  const struct dtg_scope_file *prelude; // names that every file sees
+  struct dtg_symbol *body;              // the model item; NULL as `name`
 };
 
 #endif
