@@ -132,6 +132,8 @@ enum dtg_token dtg_literal_size(struct dtg_lexer *lexer, struct dtg_span span, i
 }
 
 void dtg_lex_bad_number(struct dtg_lexer *lexer, struct dtg_span span) {
+  if (lexer->skipping)
+    return;
   const char *text = text_of(lexer, span);
   size_t size = span.end - span.begin;
   struct dtg_diag *diag = dtg_error(&lexer->ctx->diags, span, "this is not a number");
@@ -149,6 +151,8 @@ void dtg_lex_bad_number(struct dtg_lexer *lexer, struct dtg_span span) {
 }
 
 void dtg_lex_bad_character(struct dtg_lexer *lexer, struct dtg_span span) {
+  if (lexer->skipping)
+    return;
   static const char *const hints[][2] = {
       {"&&", "write `and`"},
       {"||", "write `or`"},

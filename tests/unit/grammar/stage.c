@@ -1,6 +1,6 @@
 // dtg_stage STAGE FILE: runs the front of the compiler up to one stage and prints its dump on
 // standard output, the diagnostics on standard error. Exit status 1 if there were errors.
-// Stages: tokens, ast, ast-spans, parse (diagnostics alone).
+// Stages: tokens, ast, ast-spans, fmt, parse (diagnostics alone).
 #include "compiler/base/ctx.h"
 #include "grammar/parse.h"
 #include "grammar/print.h"
@@ -19,11 +19,13 @@ static void run_stage(struct dtg_ctx *ctx, const char *stage, uint32_t file,
     dtg_ast_dump(ast, false, out);
   else if (strcmp(stage, "ast-spans") == 0)
     dtg_ast_dump(ast, true, out);
+  else if (strcmp(stage, "fmt") == 0 && !dtg_diags_failed(&ctx->diags))
+    dtg_ast_format(ctx, ast, out);
 }
 
 int main(int argc, char **argv) {
   if (argc != 3) {
-    fprintf(stderr, "usage: %s tokens|ast|ast-spans|parse FILE\n", argv[0]);
+    fprintf(stderr, "usage: %s tokens|ast|ast-spans|fmt|parse FILE\n", argv[0]);
     return 2;
   }
   struct dtg_ctx ctx;
