@@ -19,6 +19,7 @@ enum { TILE_WHOLE, TILE_LAST, TILE_KINDS };
 /* One primitive with the memory objects of one thread. */
 struct product {
   dnnl_primitive_t primitive; /* NULL: no tile of this kind */
+  int64_t packed; /* bytes of the packed tile of A, first in the scratch; 0: not packed */
   dnnl_memory_t a, b, c, scratch;
 };
 
@@ -88,13 +89,13 @@ static dnnl_status_t attributes(const struct dtr_gemm *gemm, dnnl_primitive_attr
   return status;
 }
 
-static dnnl_status_t describe_product(dnnl_engine_t engine, const struct dtr_gemm *gemm,
-                                      int64_t rows, dnnl_primitive_desc_t *desc) {
+/* `leading`: elements between two stored rows of A. */
+static dnnl_status_t describe_matmul(dnnl_engine_t engine, const struct dtr_gemm *gemm,
+                                     int64_t rows, int64_t leading, dnnl_primitive_desc_t *desc) {
   dnnl_memory_desc_t a, b, c;
   dnnl_matmul_desc_t matmul;
   dnnl_primitive_attr_t attr;
-  dnnl_status_t status =
-      describe(&a, rows, gemm->k, gemm->transpose_a, gemm->transpose_a ? gemm->m : gemm->k);
+  dnnl_status_t status = describe(&a, rows, gemm->k, gemm->transpose_a, leading);
   if (status == dnnl_success)
     status =
         describe(&b, gemm->k, gemm->n, gemm->transpose_b, gemm->transpose_b ? gemm->k : gemm->n);
@@ -109,6 +110,36 @@ static dnnl_status_t describe_product(dnnl_engine_t engine, const struct dtr_gem
   status = dnnl_primitive_desc_create(desc, &matmul, attr, engine, NULL);
   dnnl_primitive_attr_destroy(attr);
   return status;
+}
+
+/* The library's older driver: it allocates on every call, and its first call in a process compiles
+ * all its kernels (12 ms for AVX2, 35 to 40 ms for AVX-512). */
+static bool is_old_driver(const_dnnl_primitive_desc_t desc) {
+  const char *name = "";
+  dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name);
+  return strncmp(name, "gemm", 4) == 0;
+}
+
+/* A tile of a transposed A is a strip of columns, which the newer driver takes only if it is dense:
+ * it is packed first, where that gets us the newer driver. `packed`: bytes for it, or 0. */
+static dnnl_status_t describe_product(dnnl_engine_t engine, const struct dtr_gemm *gemm,
+                                      int64_t rows, int64_t *packed, dnnl_primitive_desc_t *desc) {
+  dnnl_primitive_desc_t dense;
+  *packed = 0;
+  dnnl_status_t status =
+      describe_matmul(engine, gemm, rows, gemm->transpose_a ? gemm->m : gemm->k, desc);
+  if (status != dnnl_success || !gemm->transpose_a || rows == gemm->m || !is_old_driver(*desc))
+    return status;
+  if (describe_matmul(engine, gemm, rows, rows, &dense) != dnnl_success)
+    return status;
+  if (is_old_driver(dense)) {
+    dnnl_primitive_desc_destroy(dense);
+    return status;
+  }
+  dnnl_primitive_desc_destroy(*desc);
+  *desc = dense;
+  *packed = (rows * gemm->k * (int64_t)sizeof(float) + DTR_ALIGN - 1) / DTR_ALIGN * DTR_ALIGN;
+  return dnnl_success;
 }
 
 static int64_t scratch_of(const_dnnl_primitive_desc_t desc) {
@@ -127,11 +158,12 @@ int64_t dtr_library_gemm_scratch(const struct dtr_gemm *gemm, const char *cpu_ar
     int64_t rows = rows_of(gemm, kind);
     if (rows == 0)
       continue;
-    if (describe_product(engine, gemm, rows, &desc) != dnnl_success) {
+    int64_t packed;
+    if (describe_product(engine, gemm, rows, &packed, &desc) != dnnl_success) {
       bytes = -1;
       break;
     }
-    int64_t need = scratch_of(desc);
+    int64_t need = packed + scratch_of(desc);
     if (need > bytes)
       bytes = need;
     dnnl_primitive_desc_destroy(desc);
@@ -169,16 +201,17 @@ static bool add_product(struct dtr_library *library, uint32_t index, int kind, c
   int64_t rows = rows_of(gemm, kind);
   if (rows == 0)
     return true;
-  dnnl_status_t status = describe_product(library->engine, gemm, rows, &desc);
+  struct product *product = &library->products[index][kind];
+  dnnl_status_t status = describe_product(library->engine, gemm, rows, &product->packed, &desc);
   if (status != dnnl_success) {
     snprintf(why, why_size,
              "oneDNN refuses the matrix product %u of %lld x %lld x %lld (status %d)", index,
              (long long)rows, (long long)gemm->n, (long long)gemm->k, (int)status);
     return false;
   }
-  int64_t need = scratch_of(desc);
+  int64_t need = product->packed + scratch_of(desc);
   bool fits = need <= gemm->scratch_bytes;
-  status = fits ? create_product(library, desc, &library->products[index][kind]) : dnnl_success;
+  status = fits ? create_product(library, desc, product) : dnnl_success;
   dnnl_primitive_desc_destroy(desc);
   if (!fits)
     snprintf(
@@ -251,6 +284,12 @@ void dtr_library_free(struct dtr_library *library) {
   free(library);
 }
 
+/* The first `columns` of each stored row, without gaps. */
+static void pack(const float *a, int64_t rows, int64_t columns, int64_t leading, float *into) {
+  for (int64_t i = 0; i < rows; i++)
+    memcpy(into + i * columns, a + i * leading, (size_t)columns * sizeof *into);
+}
+
 int64_t dtr_library_gemm_tiles(const struct dtr_gemm *gemm) {
   return gemm->batch * gemm->row_tiles;
 }
@@ -260,16 +299,20 @@ int dtr_library_gemm(struct dtr_library *library, uint32_t gemm, int64_t tile, c
   const struct dtr_gemm *g = &library->gemms[gemm];
   int64_t entry = g->row_tiles == 1 ? tile : tile / g->row_tiles;
   int64_t row = (tile - entry * g->row_tiles) * g->tile_rows;
-  struct product *product =
-      &library->products[gemm][g->m - row < g->tile_rows ? TILE_LAST : TILE_WHOLE];
+  bool last = g->m - row < g->tile_rows;
+  struct product *product = &library->products[gemm][last ? TILE_LAST : TILE_WHOLE];
   const float *first_a =
       (const float *)a + entry * g->stride_a + (g->transpose_a ? row : row * g->k);
   const float *first_b = (const float *)b + entry * g->stride_b;
   float *first_c = (float *)c + entry * g->stride_c + row * g->n;
+  if (product->packed > 0) {
+    pack(first_a, g->k, last ? g->m - row : g->tile_rows, g->m, (float *)scratch);
+    first_a = (const float *)scratch;
+  }
   dnnl_memory_set_data_handle(product->a, (void *)first_a);
   dnnl_memory_set_data_handle(product->b, (void *)first_b);
   dnnl_memory_set_data_handle(product->c, first_c);
-  dnnl_memory_set_data_handle(product->scratch, scratch);
+  dnnl_memory_set_data_handle(product->scratch, scratch + product->packed);
   dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, product->a},
                             {DNNL_ARG_WEIGHTS, product->b},
                             {DNNL_ARG_DST, product->c},
