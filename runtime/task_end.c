@@ -140,7 +140,7 @@ static void write_trace(struct dtr_task *task) {
   if (!task->trace)
     return;
   snprintf(process, sizeof process, "%s %s", task->program->name, task->options.name);
-  dtr_trace_write(task->trace, task->options.flags->trace, process, &task->error);
+  dtr_trace_write(task->trace, process, &task->error);
 }
 
 /* The log and the trace are written whatever has happened: a failed run is when they are read. The

@@ -34,10 +34,28 @@ static bool open_all_data(struct dtr_task *task) {
   return open_data(task, evaluate, &task->evaluate_on);
 }
 
+/* What is written at the end must not fail then for a reason that is known now. */
+static bool check_save(struct dtr_task *task) {
+  const struct dtr_task_options *options = &task->options;
+  const char *path = options->flags->save, *slash = path ? strrchr(path, '/') : NULL;
+  struct dtr_file_info info;
+  char folder[4096];
+  if (!slash || slash == path)
+    return true;
+  snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+  int status = options->env->path_info(options->env->context, folder, &info);
+  if (status == 0 && info.is_directory)
+    return true;
+  dtr_error_set(&task->error, DTR_STATUS_IO, "--save %s: there is no folder %s", path, folder);
+  return dtr_error_hint(&task->error, "make the folder first");
+}
+
 static bool start(struct dtr_task *task) {
   const struct dtr_task_options *options = &task->options;
-  if (options->flags->trace &&
-      !dtr_trace_new(options->env, options->threads, &task->trace, &task->error))
+  if (!check_save(task))
+    return false;
+  if (options->flags->trace && !dtr_trace_new(options->env, options->flags->trace, options->threads,
+                                              &task->trace, &task->error))
     return false;
   if (!dtr_log_open(options->env, task->program, options->flags->log, &task->log, &task->error))
     return false;

@@ -21,33 +21,49 @@ struct dtr_trace {
   const struct dtr_env *env;
   int threads;
   int64_t start;
+  const char *path;
+  struct dtr_json json;
   struct ring *rings;
 };
 
-bool dtr_trace_new(const struct dtr_env *env, int threads, struct dtr_trace **trace,
-                   struct dtr_error *error) {
+static bool allocate(struct dtr_trace *trace) {
+  trace->rings = calloc((size_t)trace->threads, sizeof *trace->rings);
+  if (!trace->rings)
+    return false;
+  for (int t = 0; t < trace->threads; t++) {
+    trace->rings[t].events = calloc(DTR_TRACE_EVENTS, sizeof(struct event));
+    if (!trace->rings[t].events)
+      return false;
+  }
+  return true;
+}
+
+bool dtr_trace_new(const struct dtr_env *env, const char *path, int threads,
+                   struct dtr_trace **trace, struct dtr_error *error) {
   struct dtr_trace *made = calloc(1, sizeof *made);
   if (!made)
     return dtr_error_memory(error, (int64_t)sizeof *made, "the trace");
-  *made = (struct dtr_trace){.env = env, .threads = threads, .start = dtr_env_now(env)};
-  made->rings = calloc((size_t)threads, sizeof *made->rings);
-  bool complete = made->rings != NULL;
-  for (int t = 0; complete && t < threads; t++) {
-    made->rings[t].events = calloc(DTR_TRACE_EVENTS, sizeof(struct event));
-    complete = made->rings[t].events != NULL;
-  }
-  if (!complete) {
+  *made =
+      (struct dtr_trace){.env = env, .threads = threads, .start = dtr_env_now(env), .path = path};
+  if (!allocate(made)) {
     dtr_trace_free(made);
     return dtr_error_memory(
         error, (int64_t)threads * DTR_TRACE_EVENTS * (int64_t)sizeof(struct event), "the trace");
+  }
+  if (!dtr_json_open(env, path, &made->json, error)) {
+    dtr_trace_free(made);
+    return false;
   }
   *trace = made;
   return true;
 }
 
 void dtr_trace_free(struct dtr_trace *trace) {
+  struct dtr_error ignored;
   if (!trace)
     return;
+  dtr_error_clear(&ignored);
+  dtr_json_close(&trace->json, trace->path, &ignored);
   for (int t = 0; trace->rings && t < trace->threads; t++)
     free(trace->rings[t].events);
   free(trace->rings);
@@ -107,22 +123,19 @@ static void write_name(struct dtr_json *json, const char *kind, int thread, cons
   dtr_json_raw(json, "}}");
 }
 
-bool dtr_trace_write(struct dtr_trace *trace, const char *path, const char *process,
-                     struct dtr_error *error) {
-  struct dtr_json json;
-  if (!dtr_json_open(trace->env, path, &json, error))
-    return false;
-  dtr_json_raw(&json, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
-  write_name(&json, "process_name", 0, process, 0);
+bool dtr_trace_write(struct dtr_trace *trace, const char *process, struct dtr_error *error) {
+  struct dtr_json *json = &trace->json;
+  dtr_json_raw(json, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+  write_name(json, "process_name", 0, process, 0);
   for (int t = 0; t < trace->threads; t++) {
     const struct ring *ring = &trace->rings[t];
     char name[32];
     snprintf(name, sizeof name, "thread %d", t);
-    dtr_json_raw(&json, ",\n");
-    write_name(&json, "thread_name", t, name, ring->dropped);
+    dtr_json_raw(json, ",\n");
+    write_name(json, "thread_name", t, name, ring->dropped);
     for (int64_t i = 0; i < ring->count; i++)
-      write_event(&json, trace, t, &ring->events[i]);
+      write_event(json, trace, t, &ring->events[i]);
   }
-  dtr_json_raw(&json, "\n]}\n");
-  return dtr_json_close(&json, path, error);
+  dtr_json_raw(json, "\n]}\n");
+  return dtr_json_close(json, trace->path, error);
 }

@@ -15,8 +15,10 @@ struct dtr_trace;
 
 enum { DTR_TRACE_EVENTS = 1 << 16 }; /* per thread: 2 MiB */
 
-bool dtr_trace_new(const struct dtr_env *env, int threads, struct dtr_trace **trace,
-                   struct dtr_error *error);
+/* Opens the file at once, so that a path that cannot be written is told before the run. `path` must
+ * outlive the trace. */
+bool dtr_trace_new(const struct dtr_env *env, const char *path, int threads,
+                   struct dtr_trace **trace, struct dtr_error *error);
 void dtr_trace_free(struct dtr_trace *trace);
 
 /* Nanoseconds of env->now. */
@@ -25,8 +27,7 @@ int64_t dtr_trace_now(const struct dtr_trace *trace);
 void dtr_trace_add(struct dtr_trace *trace, int thread, const char *name, const char *comment,
                    int64_t step, int64_t begin);
 
-/* `process`: its name in the viewer, e.g. "fashion_mlp worker/0". */
-bool dtr_trace_write(struct dtr_trace *trace, const char *path, const char *process,
-                     struct dtr_error *error);
+/* Writes and closes the file, once. `process`: its name in the viewer, "fashion_mlp worker/0". */
+bool dtr_trace_write(struct dtr_trace *trace, const char *process, struct dtr_error *error);
 
 #endif

@@ -7,11 +7,13 @@
 #ifndef DTR_WORD_H
 #define DTR_WORD_H
 
+#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 struct dtr_word {
@@ -48,6 +50,19 @@ static inline uint32_t dtr_word_wait(struct dtr_word *word, uint32_t seen, int s
     syscall(SYS_futex, &word->value, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
   atomic_fetch_sub_explicit(&word->sleepers, 1, memory_order_relaxed);
   return value;
+}
+
+/* The same without a spin, and no longer than until `deadline` (nanoseconds of the monotonic clock;
+ * INT64_MAX: none). A signal ends it early. */
+static inline void dtr_word_wait_until(struct dtr_word *word, uint32_t seen, int64_t deadline) {
+  struct timespec at = {.tv_sec = deadline / 1000000000, .tv_nsec = deadline % 1000000000};
+  atomic_fetch_add_explicit(&word->sleepers, 1, memory_order_seq_cst);
+  while (atomic_load_explicit(&word->value, memory_order_seq_cst) == seen)
+    if (syscall(SYS_futex, &word->value, FUTEX_WAIT_BITSET_PRIVATE, seen,
+                deadline == INT64_MAX ? NULL : &at, NULL, FUTEX_BITSET_MATCH_ANY) != 0 &&
+        errno != EAGAIN)
+      break;
+  atomic_fetch_sub_explicit(&word->sleepers, 1, memory_order_relaxed);
 }
 
 #endif
