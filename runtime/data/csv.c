@@ -173,6 +173,15 @@ static bool integer_store(enum dtr_dtype dtype, const char *text, double number,
   return true;
 }
 
+static bool real_store(enum dtr_dtype dtype, const char *text, double number, void *values,
+                       int64_t row) {
+  if (dtype == DTR_F32)
+    ((float *)values)[row] = strtof(text, NULL); /* once: not by way of a double */
+  else
+    dtr_value_store(dtype, values, row, number);
+  return isfinite(dtr_value_load(dtype, values, row));
+}
+
 static bool cell_store(struct csv_cursor *cursor, const struct csv_cell *cell, const char *column,
                        enum dtr_dtype dtype, void *values, int64_t row) {
   char *text = trim(cell->text);
@@ -181,16 +190,12 @@ static bool cell_store(struct csv_cursor *cursor, const struct csv_cell *cell, c
     return dtr_error_set(cursor->error, DTR_STATUS_DATA,
                          "%s:%" PRId64 ": column \"%s\": \"%.60s\" is not a number", cursor->path,
                          cell->line, column, text);
-  if (is_integer(dtype)) {
-    if (!integer_store(dtype, text, number, values, row))
-      return dtr_error_set(cursor->error, DTR_STATUS_DATA,
-                           "%s:%" PRId64 ": column \"%s\": %.60s is not a value of type %s",
-                           cursor->path, cell->line, column, text, dtr_dtype_name(dtype));
-  } else if (dtype == DTR_F32) {
-    ((float *)values)[row] = strtof(text, NULL); /* once: not by way of a double */
-  } else {
-    dtr_value_store(dtype, values, row, number);
-  }
+  bool stored = is_integer(dtype) ? integer_store(dtype, text, number, values, row)
+                                  : real_store(dtype, text, number, values, row);
+  if (!stored)
+    return dtr_error_set(cursor->error, DTR_STATUS_DATA,
+                         "%s:%" PRId64 ": column \"%s\": %.60s is not a value of type %s",
+                         cursor->path, cell->line, column, text, dtr_dtype_name(dtype));
   return true;
 }
 

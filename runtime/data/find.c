@@ -28,6 +28,8 @@ static bool is_file(const struct dtr_env *env, const char *path) {
 }
 
 static bool join(char *joined, size_t size, const char *folder, const char *path) {
+  if (strcmp(folder, ".") == 0)
+    return snprintf(joined, size, "%s", path) < (int)size;
   const char *slash = folder[0] && folder[strlen(folder) - 1] == '/' ? "" : "/";
   return snprintf(joined, size, "%s%s%s", folder, slash, path) < (int)size;
 }
@@ -124,20 +126,17 @@ static void platform_try(struct search *search) {
 bool dtr_data_find(const struct dtr_env *env, const char *path, const char *model_dir,
                    const char *data_dir, char *found, size_t size, struct dtr_error *error) {
   struct search search = {.env = env, .path = path, .found = found, .size = size, .error = error};
-  if (path[0] == '/') {
-    place_append(&search, path, "");
-    if (is_file(env, path) && snprintf(found, size, "%s", path) < (int)size)
-      return true;
-  } else {
-    const char *folder = model_dir && *model_dir ? model_dir : ".";
-    place_append(&search, folder, "");
-    folder_try(&search, folder);
-    if (data_dir) {
-      place_append(&search, data_dir, "");
-      folder_try(&search, data_dir);
-    }
-    platform_try(&search);
+  if (path[0] == '/')
+    return (is_file(env, path) && snprintf(found, size, "%s", path) < (int)size) ||
+           dtr_error_set(error, DTR_STATUS_DATA, "%s: there is no such data file", path);
+  const char *folder = model_dir && *model_dir ? model_dir : ".";
+  place_append(&search, folder, "");
+  folder_try(&search, folder);
+  if (data_dir) {
+    place_append(&search, data_dir, "");
+    folder_try(&search, data_dir);
   }
+  platform_try(&search);
   if (search.done)
     return !dtr_error_is_set(error);
   dtr_error_set(error, DTR_STATUS_DATA, "%s: there is no such data file", path);
