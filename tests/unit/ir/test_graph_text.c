@@ -145,6 +145,29 @@ static void test_random_graphs(void **state) {
   }
 }
 
+/* The example of GRAPH.md, between its first fences. */
+static void test_example(void **state) {
+  (void)state;
+  char path[1024], page[8192];
+  struct bench bench;
+  struct dtg_strbuf why = {0};
+  struct dtg_module *module;
+  const char *source = getenv("DTG_SOURCE_DIR");
+  assert_non_null(source);
+  snprintf(path, sizeof path, "%s/compiler/ir/GRAPH.md", source);
+  FILE *stream = fopen(path, "rb");
+  assert_non_null(stream);
+  page[fread(page, 1, sizeof page - 1, stream)] = '\0';
+  fclose(stream);
+  char *begin = strstr(page, "```\n") + 4, *end = strstr(begin, "```\n");
+  bench_open(&bench, 0);
+  if (!dtg_module_read(&bench.arena, &bench.names, begin, (size_t)(end - begin), &why, &module))
+    fail_msg("%s", dtg_strbuf_text(&why));
+  if (!dtg_module_verify(module, DTG_VERIFY_BUILD, &why))
+    fail_msg("%s", dtg_strbuf_text(&why));
+  bench_close(&bench);
+}
+
 static void check_error(const char *text, const char *wanted) {
   struct bench bench;
   struct dtg_strbuf why = {0};
@@ -230,7 +253,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_everything),    cmocka_unit_test(test_source_comment),
       cmocka_unit_test(test_random_graphs), cmocka_unit_test(test_errors),
-      cmocka_unit_test(test_mutations),
+      cmocka_unit_test(test_mutations),     cmocka_unit_test(test_example),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
