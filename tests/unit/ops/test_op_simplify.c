@@ -127,6 +127,9 @@ static void test_casts(void **state) {
         "  %2 cast %1 {dtype=f32} : f32[3]\n",
         "cast %0 {dtype=f32} : f32[3]");
   check(X "  %1 cast %0 {dtype=i32} : i32[3]\n  %2 cast %1 {dtype=f32} : f32[3]\n", "");
+  check(N "  %1 cast %0 {dtype=f32} : f32[3]\n  %2 cast %1 {dtype=i64} : i64[3]\n", "");
+  check(N "  %1 cast %0 {dtype=i64} : i64[3]\n  %2 cast %1 {dtype=u8} : u8[3]\n",
+        "cast %0 {dtype=u8} : u8[3]");
 }
 
 static void test_choice(void **state) {
