@@ -1,3 +1,4 @@
+/* Kinds and buffers of groups. */
 #include "compiler/ir/group.h"
 
 #include "compiler/base/bug.h"

@@ -39,4 +39,8 @@ enum dtg_group_kind dtg_group_kind_of(const struct dtg_graph *graph, const struc
 bool dtg_group_needs_memory(const struct dtg_graph *graph, const struct dtg_node *node,
                             uint32_t operand);
 
+/* The library call for a matrix product node, tiles included: a tile is large enough that packing an
+ * operand again does not count, and the tiles depend on the shapes alone. */
+struct cg_gemm dtg_group_gemm(const struct dtg_graph *graph, const struct dtg_node *node);
+
 #endif

@@ -46,12 +46,17 @@ struct dtg_plan_buffer {
 struct dtg_plan_step {
   uint32_t group;  /* fusion group of the graph */
   uint32_t kernel; /* index into plan->kernels */
-  DTG_VEC(struct dtg_location) args; /* one per kernel buffer, in order; gemm: A, B, C, scratch */
+  DTG_VEC(struct dtg_location) args; /* one per kernel buffer, in order; gemm: A, B, C, and scratch if
+                                        the library needs some */
+  DTG_VEC(uint32_t) nodes; /* per argument: the node whose value lies there; DTG_NO_NODE: scratch */
 };
+
+struct dtg_groups; /* compiler/ir/group.h */
 
 struct dtg_plan_function {
   const char *name; /* "train", "eval", "tail", "update" */
-  const struct dtg_graph *graph;
+  const struct dtg_graph *graph;  /* NULL: the module has no such graph */
+  const struct dtg_groups *groups; /* of the graph */
   DTG_VEC(struct dtg_plan_buffer) buffers;
   DTG_VEC(struct dtg_plan_step) steps;
   int64_t arena_bytes;    /* planned size */

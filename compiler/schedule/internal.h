@@ -1,0 +1,61 @@
+/* What the files of the schedule share. Private to compiler/schedule/. */
+#ifndef DTG_SCHEDULE_INTERNAL_H
+#define DTG_SCHEDULE_INTERNAL_H
+
+#include "compiler/ir/group.h"
+#include "compiler/schedule/schedule.h"
+
+enum { DTG_ALIGN = 64 };
+
+static inline int64_t dtg_align(int64_t bytes) {
+  return (bytes + DTG_ALIGN - 1) / DTG_ALIGN * DTG_ALIGN;
+}
+
+/* One graph being scheduled. */
+struct dtg_schedule_state {
+  struct dtg_arena *scratch;
+  struct dtg_plan *plan;
+  struct dtg_plan_function *function;
+  const struct dtg_groups *groups;
+  const struct dtg_schedule_options *options;
+  uint32_t *buffer_of; /* per node: its plan buffer, or DTG_NO_NODE */
+};
+
+/* A piece of the arena: one buffer, or several that take it over one after the other. */
+struct dtg_arena_piece {
+  int64_t bytes;
+  uint32_t first, last; /* steps, inclusive */
+  int64_t offset;       /* result */
+};
+
+/* Puts the pieces at multiples of 64 so that pieces with common steps are disjoint; the size. */
+int64_t dtg_arena_assign(struct dtg_arena *scratch, struct dtg_arena_piece *pieces, size_t count);
+/* The largest sum of the pieces that live at one step: no assignment is smaller. */
+int64_t dtg_arena_live_peak(const struct dtg_arena_piece *pieces, size_t count, uint32_t steps,
+                            uint32_t *peak_step);
+
+/* Orders in which the groups can run: order[i] = the group of step i. `number` counts the ways; false
+ * past the last one. */
+bool dtg_schedule_order(const struct dtg_schedule_state *state, uint32_t number, uint32_t *order);
+
+/* Fills buffers, live ranges and arena offsets of the function for an order. */
+void dtg_schedule_buffers(struct dtg_schedule_state *state, const uint32_t *order);
+/* Fills the arguments of the steps. */
+void dtg_schedule_args(struct dtg_schedule_state *state);
+
+/* Layouts. */
+void dtg_schedule_variables(struct dtg_plan *plan);
+void dtg_schedule_contributions(struct dtg_plan *plan);
+
+/* Where a root must be written: false for outputs, and for variables that keep their value. */
+bool dtg_root_location(const struct dtg_plan *plan, int function, const struct dtg_root *root,
+                       struct dtg_location *at);
+/* Where a leaf is read; `inputs` as in the options. */
+struct dtg_location dtg_leaf_location(const struct dtg_plan *plan,
+                                      const struct dtg_schedule_options *options,
+                                      const struct dtg_node *leaf);
+/* Bytes of a group's scratch buffer. */
+int64_t dtg_scratch_bytes(const struct dtg_schedule_options *options, const struct dtg_graph *graph,
+                          const struct dtg_group *group, const struct dtg_nest_buffer *buffer);
+
+#endif
