@@ -78,7 +78,7 @@ static void relu_rows(char *const *buffers, struct dtr_fault *fault, int64_t beg
   for (int64_t r = begin; r < end; r++)
     for (int64_t j = 0; j < s.options.hidden; j++) {
       float v = h[r * s.options.hidden + j] + bias[j];
-      h[r * s.options.hidden + j] = v > 0 ? v : 0;
+      h[r * s.options.hidden + j] = v < 0 ? 0 : v; /* keeps a NaN */
     }
   if (begin == 0 && scalars->step == s.options.nan_step && scalars->shard == s.options.nan_shard)
     h[1] = NAN;
@@ -147,7 +147,7 @@ static void mask_rows(char *const *buffers, struct dtr_fault *fault, int64_t beg
   float *grad = (float *)buffers[0];
   const float *h = (const float *)buffers[1];
   for (int64_t i = begin * s.options.hidden; i < end * s.options.hidden; i++)
-    grad[i] = h[i] > 0 ? grad[i] : 0;
+    grad[i] = h[i] == 0 ? 0 : grad[i];
 }
 
 static void largest(char *const *buffers, struct dtr_fault *fault, int64_t begin, int64_t end) {
@@ -357,7 +357,7 @@ static void set_contributions(void) {
   s.program.contribution_bytes = end;
 }
 
-static void set_columns(struct dtr_column *columns, int64_t rows, int64_t seed) {
+static void set_columns(struct dtr_column *columns, int64_t rows, int64_t labels, int64_t seed) {
   columns[X] = (struct dtr_column){.name = "x",
                                    .kind = DTR_SOURCE_RANDOM_NORMAL,
                                    .rows = rows,
@@ -373,7 +373,7 @@ static void set_columns(struct dtr_column *columns, int64_t rows, int64_t seed) 
                                        .rows = rows,
                                        .dtype = DTR_I32,
                                        .a = 0,
-                                       .b = (double)s.options.labels,
+                                       .b = (double)labels,
                                        .seed = seed + 1,
                                        .where = "sample.dtg:9:9"};
 }
@@ -387,8 +387,8 @@ static void set_data(void) {
                                    .where = "sample.dtg:1:7"};
   s.inputs[LABEL] = (struct dtr_input){
       .name = "label", .dtype = DTR_I32, .row_bytes = 4, .where = "sample.dtg:1:20"};
-  set_columns(s.train_columns, s.options.examples, 11);
-  set_columns(s.test_columns, s.options.test_examples, 11);
+  set_columns(s.train_columns, s.options.examples, s.options.labels, 11);
+  set_columns(s.test_columns, s.options.test_examples, s.options.test_labels, 11);
   s.shuffle = (struct dtr_transform){.kind = DTR_TRANSFORM_SHUFFLE};
   s.datasets[0] = (struct dtr_dataset){.name = "train_set",
                                        .column_count = INPUTS,
@@ -409,6 +409,7 @@ struct sample_options sample_defaults(void) {
                                  .hidden = 24,
                                  .classes = 5,
                                  .labels = 5,
+                                 .test_labels = 5,
                                  .batch = 24,
                                  .shards = 6,
                                  .epochs = 30,

@@ -12,7 +12,8 @@
 struct sample_options {
   int64_t examples, test_examples;
   int64_t width, hidden, classes; /* x: f32[width]; label: i32 below classes */
-  int64_t labels;                 /* labels in the data are below this: > classes is a fault */
+  /* Labels in the data are below these: above `classes` is a fault. */
+  int64_t labels, test_labels;
   int64_t batch, shards;
   int64_t epochs, steps;
   int64_t evaluate_epochs, checkpoint_steps, checkpoint_keep;

@@ -1,0 +1,96 @@
+/* After the first step nothing of ours allocates. Linked with --wrap for every way to allocate. */
+#include "run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static _Atomic bool armed;
+static _Atomic int allocations;
+
+static void count(void) {
+  if (armed)
+    allocations++;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+int __real_posix_memalign(void **memory, size_t alignment, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+int __wrap_posix_memalign(void **memory, size_t alignment, size_t size);
+
+void *__wrap_malloc(size_t size) {
+  count();
+  return __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t number, size_t size) {
+  count();
+  return __real_calloc(number, size);
+}
+
+void *__wrap_realloc(void *memory, size_t size) {
+  count();
+  return __real_realloc(memory, size);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size) {
+  count();
+  return __real_aligned_alloc(alignment, size);
+}
+
+int __wrap_posix_memalign(void **memory, size_t alignment, size_t size) {
+  count();
+  return __real_posix_memalign(memory, alignment, size);
+}
+
+/* Training, evaluation during it and at its end, log and trace. */
+static void steps_and_evaluations_allocate_nothing(void **state) {
+  (void)state;
+  for (int threads = 1; threads <= 3; threads++) {
+    struct run *run = calloc(1, sizeof *run);
+    struct sample_options options = sample_defaults();
+    run_begin(run, &options, threads);
+    run->flags.log = "/dev/null";
+    run->flags.trace = "/dev/null";
+    while (!run->task || run->task->step < 1)
+      assert_true(run_poll(run));
+    allocations = 0;
+    armed = true;
+    assert_int_equal(run_finish(run), 0);
+    armed = false;
+    assert_int_equal(allocations, 0);
+    run_end(run);
+    free(run);
+  }
+}
+
+/* The counter itself. */
+static void an_allocation_would_be_seen(void **state) {
+  (void)state;
+  allocations = 0;
+  armed = true;
+  struct dtr_pool *pool;
+  struct dtr_error error;
+  dtr_error_clear(&error);
+  assert_true(dtr_pool_new(1, &pool, &error));
+  armed = false;
+  assert_true(allocations > 0);
+  dtr_pool_free(pool);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(steps_and_evaluations_allocate_nothing),
+      cmocka_unit_test(an_allocation_would_be_seen),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
