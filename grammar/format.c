@@ -30,9 +30,8 @@ const struct dtg_ast_comment *dtg_format_next_comment(struct dtg_format *format)
   while (format->comment < format->ast->comments.len &&
          format->ast->comments.data[format->comment].is_doc)
     format->comment++;
-  return format->comment < format->ast->comments.len
-             ? &format->ast->comments.data[format->comment]
-             : NULL;
+  return format->comment < format->ast->comments.len ? &format->ast->comments.data[format->comment]
+                                                     : NULL;
 }
 
 bool dtg_format_has_comment_before(struct dtg_format *format, uint32_t offset) {
@@ -106,13 +105,12 @@ static bool put_comment_lines(struct dtg_format *format, uint32_t offset, bool w
   return any;
 }
 
-// Ends the line of what spans to `end`. Comments that were inside it follow on lines of their own.
+// Ends the line of what spans to `end`. Comments that are left from inside it go to the next line.
 static void end_line(struct dtg_format *format, uint32_t end) {
   if (!dtg_format_has_comment_before(format, end))
     dtg_format_trailing_comment(format, end, UINT32_MAX);
   dtg_strbuf_putc(format->out, '\n');
   advance_to(format, end);
-  put_comment_lines(format, end, false);
 }
 
 static void open_block(struct dtg_format *format, struct dtg_span braces, uint32_t first) {
@@ -208,24 +206,42 @@ static void put_if(struct dtg_format *format, const struct dtg_ast_stmt *stmt) {
 
 static void put_stmt(struct dtg_format *format, const struct dtg_ast_stmt *stmt) {
   switch (stmt->kind) {
-  case DTG_STMT_ASSIGN: put_value(format, "", stmt->name.text, stmt->value); break;
+  case DTG_STMT_ASSIGN:
+    put_value(format, "", stmt->name.text, stmt->value);
+    break;
   case DTG_STMT_LABEL:
     put_label(format, stmt->label.label);
     dtg_format_puts(format, ": ");
     dtg_format_expr(format, stmt->label.call, DTG_LEVEL_ANY, 0);
     break;
-  case DTG_STMT_PARAM: put_declare(format, "param ", stmt); break;
-  case DTG_STMT_STATE: put_declare(format, "state ", stmt); break;
-  case DTG_STMT_UPDATE: put_update(format, stmt); break;
-  case DTG_STMT_FOR: put_for(format, stmt); break;
-  case DTG_STMT_IF: put_if(format, stmt); break;
+  case DTG_STMT_PARAM:
+    put_declare(format, "param ", stmt);
+    break;
+  case DTG_STMT_STATE:
+    put_declare(format, "state ", stmt);
+    break;
+  case DTG_STMT_UPDATE:
+    put_update(format, stmt);
+    break;
+  case DTG_STMT_FOR:
+    put_for(format, stmt);
+    break;
+  case DTG_STMT_IF:
+    put_if(format, stmt);
+    break;
   case DTG_STMT_RETURN:
     dtg_format_puts(format, "return ");
     dtg_format_expr(format, stmt->value, DTG_LEVEL_ANY, 0);
     break;
-  case DTG_STMT_LOSS: put_value(format, "", "loss", stmt->value); break;
-  case DTG_STMT_METRIC: put_value(format, "metric ", stmt->name.text, stmt->value); break;
-  case DTG_STMT_OUTPUT: put_value(format, "output ", stmt->name.text, stmt->value); break;
+  case DTG_STMT_LOSS:
+    put_value(format, "", "loss", stmt->value);
+    break;
+  case DTG_STMT_METRIC:
+    put_value(format, "metric ", stmt->name.text, stmt->value);
+    break;
+  case DTG_STMT_OUTPUT:
+    put_value(format, "output ", stmt->name.text, stmt->value);
+    break;
   }
 }
 
@@ -234,7 +250,8 @@ static void put_body(struct dtg_format *format, const struct dtg_ast_body *body)
     dtg_format_puts(format, "{ }");
     return;
   }
-  open_block(format, body->span, body->stmts.len ? body->stmts.data[0]->span.begin : body->span.end);
+  open_block(format, body->span,
+             body->stmts.len ? body->stmts.data[0]->span.begin : body->span.end);
   for (size_t i = 0; i < body->stmts.len; i++) {
     const struct dtg_ast_stmt *stmt = body->stmts.data[i];
     put_comment_lines(format, stmt->span.begin, false);
@@ -267,8 +284,11 @@ static void put_result(struct dtg_format *format, const struct dtg_ast_item *ite
   put_type(format, item->function.result);
 }
 
-static uint32_t parameters_end(const struct dtg_ast_item *item) {
-  return dtg_vec_last(&item->function.parameters).span.end;
+// What follows the parameters begins here; comments before it go to the parameters.
+static uint32_t signature_end(const struct dtg_ast_item *item) {
+  if (item->function.result)
+    return item->function.result->span.begin;
+  return item->function.body ? item->function.body->span.begin : item->function.value->span.begin;
 }
 
 static bool put_flat_signature(struct dtg_format *format, const struct dtg_ast_item *item) {
@@ -277,7 +297,7 @@ static bool put_flat_signature(struct dtg_format *format, const struct dtg_ast_i
     put_result(format, item);
     return true;
   }
-  if (dtg_format_has_comment_before(format, parameters_end(item)))
+  if (dtg_format_has_comment_before(format, signature_end(item)))
     return false;
   size_t begin = format->out->len;
   dtg_format_puts(format, "(");
@@ -307,9 +327,9 @@ static void put_signature(struct dtg_format *format, const struct dtg_ast_item *
     dtg_format_comments_before(format, parameter->span.begin);
     put_parameter(format, parameter, 1);
     dtg_format_puts(format, ",");
-    dtg_format_trailing_comment(format, parameter->span.end, item->span.end);
+    dtg_format_trailing_comment(format, parameter->span.end, signature_end(item));
   }
-  dtg_format_comments_after(format, parameters_end(item));
+  dtg_format_comments_after(format, signature_end(item));
   format->indent -= 2;
   dtg_format_newline(format);
   dtg_format_puts(format, ")");
@@ -424,8 +444,7 @@ static void flat_params(struct dtg_flat *flat, const struct dtg_ast_clause *clau
     dtg_strbuf_putc(flat->out, ' ');
   }
   if (clause->params.owner != DTG_OWNER_ON) {
-    dtg_strbuf_puts(flat->out,
-                    clause->params.owner == DTG_OWNER_MIRRORED ? "mirrored" : "sharded");
+    dtg_strbuf_puts(flat->out, clause->params.owner == DTG_OWNER_MIRRORED ? "mirrored" : "sharded");
     return;
   }
   dtg_strbuf_puts(flat->out, "on ");
@@ -451,9 +470,15 @@ static void flat_update(struct dtg_flat *flat, const struct dtg_ast_clause *clau
 
 static void flat_clause(struct dtg_flat *flat, const struct dtg_ast_clause *clause) {
   switch (clause->kind) {
-  case DTG_CLAUSE_REPLICATE: flat_replicate(flat, clause); break;
-  case DTG_CLAUSE_PARAMS: flat_params(flat, clause); break;
-  case DTG_CLAUSE_UPDATE: flat_update(flat, clause); break;
+  case DTG_CLAUSE_REPLICATE:
+    flat_replicate(flat, clause);
+    break;
+  case DTG_CLAUSE_PARAMS:
+    flat_params(flat, clause);
+    break;
+  case DTG_CLAUSE_UPDATE:
+    flat_update(flat, clause);
+    break;
   case DTG_CLAUSE_PLACE:
   case DTG_CLAUSE_PREFER:
     dtg_strbuf_puts(flat->out, clause->kind == DTG_CLAUSE_PLACE ? "place " : "prefer ");
@@ -522,27 +547,48 @@ static void put_doc(struct dtg_format *format, const char *doc) {
 
 static void put_item(struct dtg_format *format, const struct dtg_ast_item *item) {
   switch (item->kind) {
-  case DTG_ITEM_IMPORT: put_import(format, item); break;
-  case DTG_ITEM_CONST: put_value(format, "const ", item->name.text, item->value); break;
-  case DTG_ITEM_DATA: put_value(format, "data ", item->name.text, item->value); break;
-  case DTG_ITEM_FN: put_function(format, item, "fn "); break;
-  case DTG_ITEM_LAYER: put_function(format, item, "layer "); break;
-  case DTG_ITEM_MODEL: put_function(format, item, "model "); break;
-  case DTG_ITEM_OPTIMIZER: put_function(format, item, "optimizer "); break;
-  case DTG_ITEM_TRAIN: put_train(format, item); break;
-  case DTG_ITEM_STRATEGY: put_strategy(format, item); break;
+  case DTG_ITEM_IMPORT:
+    put_import(format, item);
+    break;
+  case DTG_ITEM_CONST:
+    put_value(format, "const ", item->name.text, item->value);
+    break;
+  case DTG_ITEM_DATA:
+    put_value(format, "data ", item->name.text, item->value);
+    break;
+  case DTG_ITEM_FN:
+    put_function(format, item, "fn ");
+    break;
+  case DTG_ITEM_LAYER:
+    put_function(format, item, "layer ");
+    break;
+  case DTG_ITEM_MODEL:
+    put_function(format, item, "model ");
+    break;
+  case DTG_ITEM_OPTIMIZER:
+    put_function(format, item, "optimizer ");
+    break;
+  case DTG_ITEM_TRAIN:
+    put_train(format, item);
+    break;
+  case DTG_ITEM_STRATEGY:
+    put_strategy(format, item);
+    break;
   }
 }
 
 // Items with bodies stand apart.
 static bool is_block(const struct dtg_ast_item *item) {
   switch (item->kind) {
-  case DTG_ITEM_FN: return item->function.body != NULL;
+  case DTG_ITEM_FN:
+    return item->function.body != NULL;
   case DTG_ITEM_LAYER:
   case DTG_ITEM_MODEL:
   case DTG_ITEM_OPTIMIZER:
-  case DTG_ITEM_TRAIN: return true;
-  default: return false;
+  case DTG_ITEM_TRAIN:
+    return true;
+  default:
+    return false;
   }
 }
 
@@ -550,8 +596,7 @@ static bool is_block(const struct dtg_ast_item *item) {
 static uint32_t begin_with_doc(const struct dtg_format *format, const struct dtg_ast_item *item,
                                size_t *comment) {
   const struct dtg_ast_comment *comments = format->ast->comments.data;
-  while (*comment < format->ast->comments.len &&
-         comments[*comment].span.begin < item->span.begin)
+  while (*comment < format->ast->comments.len && comments[*comment].span.begin < item->span.begin)
     ++*comment;
   uint32_t begin = item->span.begin;
   for (size_t i = *comment; i > 0 && comments[i - 1].is_doc; i--) {

@@ -1,9 +1,9 @@
 // The state of the formatter, shared by format.c (files, items, statements) and format_expr.c.
 //
-// Comments are kept in source order behind a cursor. They are put out at places where a line may end:
-// around statements, items, arguments, elements, entries and stages of a pipe. A comment anywhere
-// else moves on to the next such place. Ownership: borrows everything but the scratch buffer.
-// Thread rule: that of the context.
+// Comments are kept in source order behind a cursor. They are put out at places where a line may
+// end: around statements, items, arguments, elements, entries and stages of a pipe. A comment
+// anywhere else moves on to the next such place. Ownership: borrows everything but the scratch
+// buffer. Thread rule: that of the context.
 #ifndef DTG_GRAMMAR_FORMAT_H
 #define DTG_GRAMMAR_FORMAT_H
 

@@ -20,10 +20,43 @@ static bool wants_lines(const struct dtg_ast_expr *expr) {
   return labels >= 2;
 }
 
+// Whether printing `expr` puts out the next comment: whether it lies before a place in the
+// expression where a line may end. Other comments must not influence how lines are broken, or
+// formatting the result, where they have moved on, would give another one.
+static bool takes_comment(struct dtg_format *format, const struct dtg_ast_expr *expr) {
+  if (!dtg_format_has_comment_before(format, expr->span.end))
+    return false;
+  switch (expr->kind) {
+  case DTG_EXPR_CALL:
+  case DTG_EXPR_LIST:
+    return true;
+  case DTG_EXPR_PIPE:
+    return dtg_format_has_comment_before(format, expr->pipe.right->span.begin) ||
+           takes_comment(format, expr->pipe.right);
+  case DTG_EXPR_BINARY:
+    return takes_comment(format, expr->binary.left) || takes_comment(format, expr->binary.right);
+  case DTG_EXPR_IF:
+    return takes_comment(format, expr->if_else.condition) ||
+           takes_comment(format, expr->if_else.then_value) ||
+           takes_comment(format, expr->if_else.else_value);
+  case DTG_EXPR_MEMBER:
+    return takes_comment(format, expr->member.object);
+  case DTG_EXPR_SUBSCRIPT:
+    return takes_comment(format, expr->subscript.object);
+  case DTG_EXPR_UNARY:
+    return takes_comment(format, expr->unary.operand);
+  case DTG_EXPR_LAMBDA:
+    return takes_comment(format, expr->lambda.body);
+  case DTG_EXPR_LABELED:
+    return takes_comment(format, expr->labeled.value);
+  default:
+    return false;
+  }
+}
+
 static bool put_if_fits(struct dtg_format *format, const struct dtg_ast_expr *expr,
                         enum dtg_level level, size_t reserve) {
-  if (!is_leaf(expr) && (dtg_format_has_comment_before(format, expr->span.end) ||
-                         wants_lines(expr)))
+  if (takes_comment(format, expr) || wants_lines(expr))
     return false;
   size_t used = dtg_format_column(format) + reserve;
   dtg_strbuf_clear(&format->scratch);
@@ -112,7 +145,7 @@ static void put_stage(struct dtg_format *format, const struct dtg_ast_expr *stag
 static bool put_stage_behind(struct dtg_format *format, const struct dtg_ast_expr *stage,
                              size_t reserve) {
   if (!is_behind_parenthesis(format) || stage->kind == DTG_EXPR_LABELED ||
-      dtg_format_has_comment_before(format, stage->span.end))
+      dtg_format_has_comment_before(format, stage->span.begin) || takes_comment(format, stage))
     return false;
   size_t length = format->out->len;
   dtg_format_puts(format, " |> ");
@@ -191,13 +224,27 @@ static void put_labeled(struct dtg_format *format, const struct dtg_ast_expr *ex
 
 static void put_broken(struct dtg_format *format, const struct dtg_ast_expr *expr, size_t reserve) {
   switch (expr->kind) {
-  case DTG_EXPR_CALL: put_call(format, expr); break;
-  case DTG_EXPR_LIST: put_list(format, expr); break;
-  case DTG_EXPR_PIPE: put_pipe(format, expr, reserve); break;
-  case DTG_EXPR_BINARY: put_binary(format, expr, reserve); break;
-  case DTG_EXPR_IF: put_if(format, expr, reserve); break;
-  case DTG_EXPR_MEMBER: put_member(format, expr); break;
-  case DTG_EXPR_LABELED: put_labeled(format, expr, reserve); break;
+  case DTG_EXPR_CALL:
+    put_call(format, expr);
+    break;
+  case DTG_EXPR_LIST:
+    put_list(format, expr);
+    break;
+  case DTG_EXPR_PIPE:
+    put_pipe(format, expr, reserve);
+    break;
+  case DTG_EXPR_BINARY:
+    put_binary(format, expr, reserve);
+    break;
+  case DTG_EXPR_IF:
+    put_if(format, expr, reserve);
+    break;
+  case DTG_EXPR_MEMBER:
+    put_member(format, expr);
+    break;
+  case DTG_EXPR_LABELED:
+    put_labeled(format, expr, reserve);
+    break;
   case DTG_EXPR_SUBSCRIPT:
     dtg_format_expr(format, expr->subscript.object, DTG_LEVEL_POSTFIX, 1);
     put_flat_parts(format, expr);

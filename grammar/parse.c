@@ -14,12 +14,13 @@ static uint32_t line_at(const struct dtg_lexer *lexer, uint32_t offset) {
   return dtg_source_position(&lexer->ctx->sources, lexer->file, offset).line;
 }
 
-// The `##` lines right above the item; `end` is the number of comments before it.
-static void attach_doc(struct dtg_lexer *lexer, struct dtg_ast_item *item, size_t end) {
+// The `##` lines right above the item, which are among the comments [begin, end).
+static void attach_doc(struct dtg_lexer *lexer, struct dtg_ast_item *item, size_t begin,
+                       size_t end) {
   struct dtg_ast_comment *comments = lexer->comments.data;
   uint32_t line = line_at(lexer, item->span.begin);
   size_t first = end;
-  while (first > 0 && is_doc(lexer, &comments[first - 1]) &&
+  while (first > begin && is_doc(lexer, &comments[first - 1]) &&
          line_at(lexer, comments[first - 1].span.begin) + 1 == line) {
     first--;
     line--;
@@ -44,10 +45,11 @@ static void attach_docs(struct dtg_lexer *lexer, struct dtg_ast_file *ast) {
   size_t comment = 0;
   for (size_t i = 0; i < ast->items.len; i++) {
     struct dtg_ast_item *item = ast->items.data[i];
+    size_t begin = comment;
     while (comment < lexer->comments.len &&
            lexer->comments.data[comment].span.begin < item->span.begin)
       comment++;
-    attach_doc(lexer, item, comment);
+    attach_doc(lexer, item, begin, comment);
   }
 }
 

@@ -69,8 +69,9 @@ enum dtg_level dtg_expr_level(const struct dtg_ast_expr *expr) {
 
 bool dtg_needs_parentheses(const struct dtg_ast_expr *expr, enum dtg_level level,
                            bool in_subscript) {
-  return expr->parenthesized || dtg_expr_level(expr) < level ||
-         (in_subscript && expr->kind == DTG_EXPR_LABELED);
+  bool has_label = expr->kind == DTG_EXPR_LABELED ||
+                   (expr->kind == DTG_EXPR_PIPE && expr->pipe.right->kind == DTG_EXPR_LABELED);
+  return expr->parenthesized || dtg_expr_level(expr) < level || (in_subscript && has_label);
 }
 
 bool dtg_member_needs_parentheses(const struct dtg_ast_expr *object) {
