@@ -5,19 +5,23 @@
 #include <xxhash.h>
 
 enum { PHILOX_ROUNDS = 10 };
+#define PHILOX_M0 0xD2511F53u
+#define PHILOX_M1 0xCD9E8D57u
+#define PHILOX_W0 0x9E3779B9u
+#define PHILOX_W1 0xBB67AE85u
 
 struct dtr_philox_block dtr_philox_4x32(const uint32_t counter[4], const uint32_t key[2]) {
   uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
   uint32_t k0 = key[0], k1 = key[1];
   for (int round = 0; round < PHILOX_ROUNDS; round++) {
-    uint64_t p0 = (uint64_t)0xD2511F53u * c0;
-    uint64_t p1 = (uint64_t)0xCD9E8D57u * c2;
+    uint64_t p0 = (uint64_t)PHILOX_M0 * c0;
+    uint64_t p1 = (uint64_t)PHILOX_M1 * c2;
     c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
     c1 = (uint32_t)p1;
     c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
     c3 = (uint32_t)p0;
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
+    k0 += PHILOX_W0;
+    k1 += PHILOX_W1;
   }
   return (struct dtr_philox_block){{c0, c1, c2, c3}};
 }
@@ -45,6 +49,10 @@ static double unit_of(uint64_t bits) {
   return (double)(bits >> 11) * 0x1p-53;
 }
 
+static uint64_t below(uint64_t bits, uint64_t bound) {
+  return (uint64_t)((unsigned __int128)bits * bound >> 64);
+}
+
 double dtr_random_uniform(struct dtr_random random, uint64_t index) {
   struct dtr_philox_block block = dtr_random_block(random, index >> 1);
   return unit_of(half_of(&block, (int)(index & 1)));
@@ -52,7 +60,7 @@ double dtr_random_uniform(struct dtr_random random, uint64_t index) {
 
 uint64_t dtr_random_below(struct dtr_random random, uint64_t index, uint64_t bound) {
   struct dtr_philox_block block = dtr_random_block(random, index >> 1);
-  return (uint64_t)((unsigned __int128)half_of(&block, (int)(index & 1)) * bound >> 64);
+  return below(half_of(&block, (int)(index & 1)), bound);
 }
 
 /* Natural logarithm of a positive normal number: log(m 2^e) with m in [sqrt(1/2), sqrt(2)), and
@@ -129,7 +137,7 @@ static uint64_t feistel_round(const struct dtr_permutation *permutation, uint32_
                               uint64_t value, uint64_t bound) {
   struct dtr_philox_block block =
       block_at(permutation->seed, value << 8 | round, permutation->epoch);
-  return (uint64_t)((unsigned __int128)half_of(&block, 0) * bound >> 64);
+  return below(half_of(&block, 0), bound);
 }
 
 static uint64_t feistel(const struct dtr_permutation *permutation, uint64_t value) {
@@ -145,12 +153,88 @@ static uint64_t feistel(const struct dtr_permutation *permutation, uint64_t valu
   return left * permutation->right + right;
 }
 
-int64_t dtr_permutation_at(const struct dtr_permutation *permutation, int64_t position) {
-  if (permutation->count <= 1)
-    return position;
-  uint64_t value = (uint64_t)position;
+static uint64_t permuted(const struct dtr_permutation *permutation, uint64_t value) {
   do
     value = feistel(permutation, value);
   while (value >= permutation->count);
-  return (int64_t)value;
+  return value;
+}
+
+int64_t dtr_permutation_at(const struct dtr_permutation *permutation, int64_t position) {
+  if (permutation->count <= 1)
+    return position;
+  return (int64_t)permuted(permutation, (uint64_t)position);
+}
+
+/* ---- several positions side by side ---- */
+
+/* One position waits for each of its 80 multiplications; four of them wait together. */
+enum { LANES = 4 };
+
+/* The first half of the block of each lane, whose counters are (low[lane], high). */
+static void halves_at(uint64_t seed, const uint64_t low[LANES], uint64_t high,
+                      uint64_t half[LANES]) {
+  uint32_t c0[LANES], c1[LANES], c2[LANES], c3[LANES];
+  uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+#pragma GCC unroll 4
+  for (int lane = 0; lane < LANES; lane++) {
+    c0[lane] = (uint32_t)low[lane];
+    c1[lane] = (uint32_t)(low[lane] >> 32);
+    c2[lane] = (uint32_t)high;
+    c3[lane] = (uint32_t)(high >> 32);
+  }
+  for (int round = 0; round < PHILOX_ROUNDS; round++) {
+#pragma GCC unroll 4
+    for (int lane = 0; lane < LANES; lane++) {
+      uint64_t p0 = (uint64_t)PHILOX_M0 * c0[lane], p1 = (uint64_t)PHILOX_M1 * c2[lane];
+      c0[lane] = (uint32_t)(p1 >> 32) ^ c1[lane] ^ k0;
+      c1[lane] = (uint32_t)p1;
+      c2[lane] = (uint32_t)(p0 >> 32) ^ c3[lane] ^ k1;
+      c3[lane] = (uint32_t)p0;
+    }
+    k0 += PHILOX_W0;
+    k1 += PHILOX_W1;
+  }
+#pragma GCC unroll 4
+  for (int lane = 0; lane < LANES; lane++)
+    half[lane] = (uint64_t)c1[lane] << 32 | c0[lane];
+}
+
+/* feistel() of all lanes. `side[0]` is the left halves; round r changes side r % 2. */
+static void feistel_lanes(const struct dtr_permutation *permutation, uint64_t value[LANES]) {
+  const uint64_t bound[2] = {permutation->left, permutation->right};
+  uint64_t side[2][LANES], low[LANES], half[LANES];
+  for (int lane = 0; lane < LANES; lane++) {
+    side[0][lane] = value[lane] / permutation->right;
+    side[1][lane] = value[lane] % permutation->right;
+  }
+  for (uint32_t round = 0; round < FEISTEL_ROUNDS; round++) {
+    uint32_t changed = round % 2;
+    for (int lane = 0; lane < LANES; lane++)
+      low[lane] = side[1 - changed][lane] << 8 | round;
+    halves_at(permutation->seed, low, permutation->epoch, half);
+    for (int lane = 0; lane < LANES; lane++) {
+      uint64_t sum = side[changed][lane] + below(half[lane], bound[changed]);
+      side[changed][lane] = sum >= bound[changed] ? sum - bound[changed] : sum;
+    }
+  }
+  for (int lane = 0; lane < LANES; lane++)
+    value[lane] = side[0][lane] * permutation->right + side[1][lane];
+}
+
+void dtr_permutation_fill(const struct dtr_permutation *permutation, int64_t first, int64_t count,
+                          int64_t *elements) {
+  int64_t i = 0;
+  for (; permutation->count > 1 && i + LANES <= count; i += LANES) {
+    uint64_t value[LANES];
+    for (int lane = 0; lane < LANES; lane++)
+      value[lane] = (uint64_t)(first + i + lane);
+    feistel_lanes(permutation, value);
+    for (int lane = 0; lane < LANES; lane++)
+      elements[i + lane] =
+          (int64_t)(value[lane] < permutation->count ? value[lane]
+                                                     : permuted(permutation, value[lane]));
+  }
+  for (; i < count; i++)
+    elements[i] = dtr_permutation_at(permutation, first + i);
 }

@@ -251,8 +251,9 @@ static void examples_list(const struct dtr_data *data, int64_t epoch, int64_t fi
     return;
   }
   struct dtr_permutation permutation = dtr_permutation_make(data->shuffle_seed, epoch, data->count);
+  dtr_permutation_fill(&permutation, first, count, examples);
   for (int64_t i = 0; i < count; i++)
-    examples[i] = natural_example(data, dtr_permutation_at(&permutation, first + i));
+    examples[i] = natural_example(data, examples[i]);
 }
 
 /* Rows lie anywhere in a large array, so the first line of a row to come is asked for early. */

@@ -119,6 +119,13 @@ static void permutations_are_bijections(void **state) {
         seen[at] = 1;
       }
       free(seen);
+      int64_t *all = malloc((size_t)count * sizeof *all);
+      for (int64_t first = 0; first < 6 && first < count; first++) {
+        dtr_permutation_fill(&permutation, first, count - first, all);
+        for (int64_t i = first; i < count; i++)
+          assert_int_equal(all[i - first], dtr_permutation_at(&permutation, i));
+      }
+      free(all);
     }
   }
 }
