@@ -26,7 +26,7 @@ void dtr_progress_close(struct dtr_progress *progress) {
 }
 
 static void put_line(struct dtr_progress *progress, const char *text) {
-  char line[LINE + 2];
+  char line[LINE + 64];
   dtr_progress_close(progress);
   snprintf(line, sizeof line, "%s\n", text);
   put(progress, STDOUT, line);
