@@ -25,7 +25,7 @@ struct operands {
 
 /* A node by number, which must be there already. */
 static bool read_node_id(struct dtg_scan *scan, const struct dtg_graph *graph, uint32_t *out) {
-  uint32_t id;
+  uint32_t id = 0;
   if (!dtg_scan_expect(scan, '%', "before the number of a node") ||
       !dtg_scan_u32(scan, "the number of a node", &id))
     return false;
@@ -39,7 +39,7 @@ static bool read_operands(struct dtg_scan *scan, const struct dtg_graph *graph,
                           struct operands *operands) {
   bool more = dtg_scan_more(scan) && scan->text[scan->at] == '%';
   while (more) {
-    uint32_t id;
+    uint32_t id = 0;
     if (!read_node_id(scan, graph, &id))
       return false;
     dtg_vec_push(scan->arena, &operands->ids, id);
@@ -122,7 +122,7 @@ static bool read_marks(struct dtg_scan *scan, struct dtg_node *node) {
 
 /* Behind the `%` of the new node's number. */
 static bool read_node(struct dtg_scan *scan, struct dtg_graph *graph) {
-  uint32_t id;
+  uint32_t id = 0;
   const char *name;
   struct operands operands = {0};
   struct dtg_attr_list attrs = {0};
@@ -147,7 +147,7 @@ static bool read_node(struct dtg_scan *scan, struct dtg_graph *graph) {
 
 static bool read_root(struct dtg_scan *scan, struct dtg_graph *graph) {
   const char *kind, *name, *reduce;
-  uint32_t node;
+  uint32_t node = 0;
   int kind_index, reduce_index;
   struct dtg_span span = DTG_SPAN_NONE;
   if (!dtg_scan_word(scan, "the kind of a root", &kind))

@@ -205,7 +205,7 @@ static bool scan_int(struct dtg_scan *scan, const char *what, int64_t *out) {
 }
 
 bool dtg_scan_u32(struct dtg_scan *scan, const char *what, uint32_t *out) {
-  int64_t value;
+  int64_t value = 0;
   if (!scan_int(scan, what, &value))
     return false;
   if (value < 0 || value > UINT32_MAX)
@@ -263,7 +263,7 @@ bool dtg_scan_type(struct dtg_scan *scan, struct dtg_type *out) {
 static bool scan_ints(struct dtg_scan *scan, struct dtg_attr *attr) {
   DTG_VEC(int64_t) values = {0};
   while (!dtg_scan_try(scan, ']')) {
-    int64_t value;
+    int64_t value = 0;
     if (values.len > 0 && !dtg_scan_expect(scan, ',', "between numbers"))
       return false;
     if (!scan_int(scan, "a number", &value))
