@@ -151,7 +151,7 @@ bool dtg_nest_match(const struct dtg_nest *nest, const struct dtg_shape *shape, 
         if (axis == 0)
           return false;
         axis--;
-      } while (!(mask >> axis & 1));
+      } while (!(mask >> axis & 1) || nest->axes[axis].extent == 1);
       index[j].coef[axis] = done;
       done *= nest->axes[axis].extent;
     }
@@ -177,10 +177,10 @@ static bool want_output(struct dtg_nest_builder *build, uint32_t id) {
   const struct dtg_node *node = dtg_graph_node(build->graph, id);
   struct dtg_form index[DTG_MAX_RANK];
   struct dtg_nest_output output = {0};
-  bool full = dtg_nest_match(nest, &node->type.shape, nest->full_mask, index);
-  if (!full && !dtg_nest_match(nest, &node->type.shape, nest->kept_mask, index))
+  bool rows = dtg_nest_match(nest, &node->type.shape, nest->kept_mask, index);
+  if (!rows && !dtg_nest_match(nest, &node->type.shape, nest->full_mask, index))
     return dtg_nest_refuse(build, "a result has neither the shape of the rows nor the full one");
-  output.in_row = full && nest->full_mask != nest->kept_mask;
+  output.in_row = !rows;
   output.address = dtg_form_flatten(&node->type.shape, index);
   if (!dtg_nest_want(build, id, index, &output.value))
     return false;
