@@ -251,7 +251,7 @@ bool dtr_safetensors_open(const struct dtr_env *env, const char *path,
   opened->env = env;
   opened->file = -1;
   opened->path = strdup(path);
-  uint64_t length;
+  uint64_t length = 0;
   if (!opened->path) {
     dtr_error_memory(error, (int64_t)strlen(path), path);
   } else if (file_open(opened, error) && prefix_read(opened, &length, error) &&

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 /* Handing a batch over costs some microseconds (two threads, one lock); a batch that is gathered in
  * less is gathered by its user. Costs measured: a shuffled position, and bytes copied per
  * nanosecond from memory. */
-enum { DEPTH = 4, HANDOVER_NANOSECONDS = 4000, POSITION_NANOSECONDS = 150, BYTES_A_NANOSECOND = 4 };
+enum { DEPTH = 4, HANDOVER_NANOSECONDS = 4000, POSITION_NANOSECONDS = 100, BYTES_A_NANOSECOND = 4 };
 
 struct dtr_feed {
   const struct dtr_data *data;
@@ -174,7 +175,12 @@ static bool thread_start(struct dtr_feed *feed, struct dtr_error *error) {
   pthread_mutex_init(&feed->lock, NULL);
   pthread_cond_init(&feed->room, NULL);
   pthread_cond_init(&feed->arrival, NULL);
+  /* Signals are the main thread's business. */
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   int result = pthread_create(&feed->thread, NULL, feed_main, feed);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (result != 0)
     return dtr_error_system(error, DTR_STATUS_MEMORY, result, "cannot start the data thread");
   feed->threaded = true;

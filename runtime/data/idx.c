@@ -81,8 +81,8 @@ bool dtr_payload_read(struct dtr_stream *stream, struct dtr_values *values,
 
 static bool stream_read(struct dtr_stream *stream, struct dtr_values *values,
                         struct dtr_error *error) {
-  enum dtr_element element;
-  uint32_t rank;
+  enum dtr_element element = DTR_ELEMENT_U8;
+  uint32_t rank = 0;
   int64_t dims[DTR_MAX_RANK + 1];
   if (!header_read(stream, &element, &rank, dims, error) ||
       !dtr_values_make(dtr_stream_path(stream), element, rank, dims, dtr_stream_available(stream),

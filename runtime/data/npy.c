@@ -174,7 +174,7 @@ static bool prefix_read(struct dtr_stream *stream, int64_t *length, struct dtr_e
 
 static bool header_read(struct dtr_stream *stream, struct npy_header *header,
                         struct dtr_error *error) {
-  int64_t length, got;
+  int64_t length = 0, got;
   if (!prefix_read(stream, &length, error))
     return false;
   char *text = malloc((size_t)length + 1);
@@ -195,8 +195,8 @@ static bool stream_read(struct dtr_stream *stream, struct dtr_values *values,
                         struct dtr_error *error) {
   const char *path = dtr_stream_path(stream);
   struct npy_header header = {0};
-  enum dtr_element element;
-  bool big_endian;
+  enum dtr_element element = DTR_ELEMENT_F32;
+  bool big_endian = false;
   if (!header_read(stream, &header, error))
     return false;
   if (!type_parse(header.type, &element, &big_endian))
