@@ -1,0 +1,75 @@
+// Reporting: each place once, with the calls that led to it.
+#include "compiler/build/internal.h"
+
+#include <stdarg.h>
+
+enum { NOTED_CALLS = 4 };
+
+static bool reported_before(struct dtg_build *b, struct dtg_span span) {
+  for (size_t i = 0; i < b->reported.len; i++) {
+    const struct dtg_span *old = &b->reported.data[i];
+    if (old->file == span.file && old->begin == span.begin && old->end == span.end)
+      return true;
+  }
+  dtg_vec_push(&b->ctx->arena, &b->reported, span);
+  return false;
+}
+
+static void note_calls(struct dtg_build *b, struct dtg_diag *diag) {
+  const struct dtg_build_frame *frame = b->frame;
+  for (int i = 0; frame && i < NOTED_CALLS; i++, frame = frame->parent)
+    dtg_diag_note(diag, frame->call, "in this call of `%s`", frame->symbol->name);
+}
+
+static struct dtg_diag *report(struct dtg_build *b, struct dtg_span span, const char *format,
+                               va_list args) {
+  if (reported_before(b, span)) {
+    struct dtg_diag *unseen = DTG_NEW(&b->ctx->arena, struct dtg_diag);
+    unseen->owner = &b->ctx->diags;
+    return unseen;
+  }
+  struct dtg_diag *diag = dtg_error_v(&b->ctx->diags, span, format, args);
+  note_calls(b, diag);
+  return diag;
+}
+
+struct dtg_diag *dtg_build_error(struct dtg_build *b, struct dtg_span span, const char *format,
+                                 ...) {
+  va_list args;
+  va_start(args, format);
+  struct dtg_diag *diag = report(b, span, format, args);
+  va_end(args);
+  return diag;
+}
+
+struct dtg_value dtg_build_fail(struct dtg_build *b, struct dtg_span span, const char *format,
+                                ...) {
+  va_list args;
+  va_start(args, format);
+  report(b, span, format, args);
+  va_end(args);
+  return dtg_value_error();
+}
+
+const struct dtg_type *dtg_build_type(const struct dtg_build *b, uint32_t node) {
+  return &dtg_graph_node(b->graph, node)->type;
+}
+
+const char *dtg_build_type_text(struct dtg_build *b, const struct dtg_type *type) {
+  char text[256];
+  dtg_type_format(type, text, sizeof text);
+  return dtg_arena_strdup(&b->ctx->arena, text);
+}
+
+void dtg_build_note(struct dtg_build *b, struct dtg_diag *diag, uint32_t id) {
+  const struct dtg_node *node = dtg_graph_node(b->graph, id);
+  const char *type = dtg_build_type_text(b, &node->type);
+  if (node->name)
+    dtg_diag_note(diag, node->span, "`%s` is %s and comes from here", node->name, type);
+  else
+    dtg_diag_note(diag, node->span, "this is %s", type);
+}
+
+struct dtg_value dtg_build_tensor(uint32_t node, bool weak) {
+  return (struct dtg_value){.kind = DTG_VALUE_TENSOR, .weak = weak, .node = node};
+}
