@@ -9,12 +9,11 @@ static struct dtg_fuse_group *group_at(struct dtg_fuse *fuse, uint32_t group) {
   return &fuse->groups.data[group];
 }
 
-/* Is there a path from a reader of `from` (other than `skip`) to `to`? A path only goes to nodes with
- * higher ids, so a group that starts behind the end of `to` leads nowhere. */
+/* Is there a path from a reader of `from` (other than `skip`) to `to`? Node ids do not bound the search:
+ * a path may enter a group late and leave it early. */
 static bool reaches(struct dtg_fuse *fuse, uint32_t from, uint32_t to, uint32_t skip) {
   const struct dtg_links *links = fuse->links;
   DTG_VEC(uint32_t) stack = {0};
-  uint32_t end = dtg_vec_last(&group_at(fuse, to)->members);
   fuse->search++;
   fuse->stamp[from] = fuse->search;
   dtg_vec_push(fuse->arena, &stack, from);
@@ -28,7 +27,7 @@ static bool reaches(struct dtg_fuse *fuse, uint32_t from, uint32_t to, uint32_t 
           continue;
         if (next == to)
           return true;
-        if (fuse->stamp[next] == fuse->search || group_at(fuse, next)->members.data[0] > end)
+        if (fuse->stamp[next] == fuse->search)
           continue;
         fuse->stamp[next] = fuse->search;
         dtg_vec_push(fuse->arena, &stack, next);
