@@ -63,32 +63,53 @@ uint64_t dtr_random_below(struct dtr_random random, uint64_t index, uint64_t bou
   return below(half_of(&block, (int)(index & 1)), bound);
 }
 
+/* coefficients[0] + coefficients[1] x + ... */
+static inline double polynomial(const double *coefficients, int count, double x) {
+  double sum = coefficients[count - 1];
+  for (int i = count - 2; i >= 0; i--)
+    sum = sum * x + coefficients[i];
+  return sum;
+}
+
 /* Natural logarithm of a positive normal number: log(m 2^e) with m in [sqrt(1/2), sqrt(2)), and
  * log m = 2 artanh(s), s = (m - 1) / (m + 1), |s| < 0.172, by its series. */
 static double log_exact(double x) {
+  static const double series[] = {1.0,      1.0 / 3,  1.0 / 5,  1.0 / 7,  1.0 / 9, 1.0 / 11,
+                                  1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21};
   int exponent;
   double mantissa = frexp(x, &exponent);
   if (mantissa < 0.70710678118654752440) {
     mantissa *= 2;
     exponent--;
   }
-  double s = (mantissa - 1) / (mantissa + 1), square = s * s, sum = 0;
-  for (int power = 21; power >= 1; power -= 2)
-    sum = sum * square + 1.0 / power;
-  return 2 * s * sum + exponent * 0.69314718055994530942;
+  double s = (mantissa - 1) / (mantissa + 1);
+  return 2 * s * polynomial(series, 11, s * s) + exponent * 0.69314718055994530942;
 }
 
 /* Sine and cosine of 2 pi u, u in [0, 1): the nearest quarter turn is taken off exactly; what is
- * left is at most pi/4 and goes into the series. */
+ * left is at most pi/4 and goes into Taylor's series. */
 static void sine_cosine_turn(double u, double *sine, double *cosine) {
+  static const double sine_series[] = {1.0,
+                                       -1.0 / 6,
+                                       1.0 / 120,
+                                       -1.0 / 5040,
+                                       1.0 / 362880,
+                                       -1.0 / 39916800,
+                                       1.0 / 6227020800,
+                                       -1.0 / 1307674368000.0,
+                                       1.0 / 355687428096000.0};
+  static const double cosine_series[] = {1.0,
+                                         -1.0 / 2,
+                                         1.0 / 24,
+                                         -1.0 / 720,
+                                         1.0 / 40320,
+                                         -1.0 / 3628800,
+                                         1.0 / 479001600,
+                                         -1.0 / 87178291200.0,
+                                         1.0 / 20922789888000.0};
   int quarter = (int)(u * 4 + 0.5);
-  double x = (u - quarter * 0.25) * 6.28318530717958647693, square = x * x;
-  double s = 1, c = 1;
-  for (int n = 17; n >= 3; n -= 2)
-    s = 1 - s * square / (n * (n - 1));
-  for (int n = 18; n >= 2; n -= 2)
-    c = 1 - c * square / (n * (n - 1));
-  s *= x;
+  double x = (u - quarter * 0.25) * 6.28318530717958647693;
+  double s = x * polynomial(sine_series, 9, x * x), c = polynomial(cosine_series, 9, x * x);
   const double turned[4][2] = {{s, c}, {c, -s}, {-s, -c}, {-c, s}};
   *sine = turned[quarter & 3][0];
   *cosine = turned[quarter & 3][1];

@@ -44,11 +44,12 @@ const char *dtr_safetensors_metadata(const struct dtr_safetensors *file, const c
 bool dtr_safetensors_read(const struct dtr_safetensors *file, const struct dtr_tensor *tensor,
                           void *bytes, struct dtr_error *error);
 
-/* Writes `path` in place (no temporary name, no fsync): see checkpoint.h for the safe way.
- * `bytes[i]` are those of tensors[i]; any order, names distinct. */
-bool dtr_safetensors_write(const struct dtr_env *env, const char *path, uint32_t count,
-                           const struct dtr_tensor *tensors, const void *const *bytes,
-                           uint32_t metadata_count, const struct dtr_metadata *metadata, bool sync,
-                           struct dtr_error *error);
+/* Writes `path` in place (no temporary name): see checkpoint.h for the safe way. Messages call the
+ * file `name`, what the user knows it by. `bytes[i]` are those of tensors[i]; any order, names
+ * distinct. */
+bool dtr_safetensors_write(const struct dtr_env *env, const char *path, const char *name,
+                           uint32_t count, const struct dtr_tensor *tensors,
+                           const void *const *bytes, uint32_t metadata_count,
+                           const struct dtr_metadata *metadata, bool sync, struct dtr_error *error);
 
 #endif

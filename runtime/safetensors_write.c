@@ -70,12 +70,12 @@ static int stream_write(const struct dtr_env *env, int file, const char *header,
   return result;
 }
 
-static bool file_write(const struct dtr_env *env, const char *path, const char *header,
-                       size_t length, uint32_t count, const struct tensor_order *order, bool sync,
-                       struct dtr_error *error) {
+static bool file_write(const struct dtr_env *env, const char *path, const char *name,
+                       const char *header, size_t length, uint32_t count,
+                       const struct tensor_order *order, bool sync, struct dtr_error *error) {
   int file = env->file_open(env->context, path, DTR_FILE_CREATE);
   if (file < 0)
-    return dtr_error_system(error, DTR_STATUS_IO, file, "cannot create %s", path);
+    return dtr_error_system(error, DTR_STATUS_IO, file, "cannot create %s", name);
   int result = stream_write(env, file, header, length, count, order);
   if (result == 0 && sync)
     result = env->file_sync(env->context, file);
@@ -83,24 +83,25 @@ static bool file_write(const struct dtr_env *env, const char *path, const char *
   if (result == 0)
     result = closed;
   if (result < 0)
-    return dtr_error_system(error, DTR_STATUS_IO, result, "cannot write %s", path);
+    return dtr_error_system(error, DTR_STATUS_IO, result, "cannot write %s", name);
   return true;
 }
 
-bool dtr_safetensors_write(const struct dtr_env *env, const char *path, uint32_t count,
-                           const struct dtr_tensor *tensors, const void *const *bytes,
-                           uint32_t metadata_count, const struct dtr_metadata *metadata, bool sync,
+bool dtr_safetensors_write(const struct dtr_env *env, const char *path, const char *name,
+                           uint32_t count, const struct dtr_tensor *tensors,
+                           const void *const *bytes, uint32_t metadata_count,
+                           const struct dtr_metadata *metadata, bool sync,
                            struct dtr_error *error) {
   struct tensor_order *order = calloc(count + 1, sizeof *order);
   if (!order)
-    return dtr_error_memory(error, (int64_t)(count * sizeof *order), path);
+    return dtr_error_memory(error, (int64_t)(count * sizeof *order), name);
   for (uint32_t i = 0; i < count; i++)
     order[i] = (struct tensor_order){&tensors[i], bytes[i]};
   qsort(order, count, sizeof *order, compare_order);
   size_t length;
   char *header = header_make(count, order, metadata_count, metadata, &length);
-  bool done = header ? file_write(env, path, header, length, count, order, sync, error)
-                     : dtr_error_memory(error, (int64_t)count * 64, path);
+  bool done = header ? file_write(env, path, name, header, length, count, order, sync, error)
+                     : dtr_error_memory(error, (int64_t)count * 64, name);
   free(header);
   free(order);
   return done;

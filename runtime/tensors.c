@@ -52,8 +52,9 @@ bool dtr_tensor_missing(const char *path, const struct dtr_variable *variable,
 /* ---- writing ---- */
 
 static bool variables_write(const struct dtr_env *env, const struct dtr_program *program,
-                            const char *path, const char *variables, uint32_t metadata_count,
-                            const struct dtr_metadata *metadata, struct dtr_error *error) {
+                            const char *path, const char *name, const char *variables,
+                            uint32_t metadata_count, const struct dtr_metadata *metadata,
+                            struct dtr_error *error) {
   uint32_t count = program->variable_count;
   struct dtr_tensor *tensors = calloc(count + 1, sizeof *tensors);
   const void **bytes = calloc(count + 1, sizeof *bytes);
@@ -63,10 +64,10 @@ static bool variables_write(const struct dtr_env *env, const struct dtr_program 
       tensors[i] = dtr_tensor_of(&program->variables[i]);
       bytes[i] = variables + program->variables[i].offset;
     }
-    done = dtr_safetensors_write(env, path, count, tensors, bytes, metadata_count, metadata, true,
-                                 error);
+    done = dtr_safetensors_write(env, path, name, count, tensors, bytes, metadata_count, metadata,
+                                 true, error);
   } else {
-    dtr_error_memory(error, count * (int64_t)sizeof *tensors, path);
+    dtr_error_memory(error, count * (int64_t)sizeof *tensors, name);
   }
   free(bytes);
   free(tensors);
@@ -90,7 +91,7 @@ bool dtr_tensors_write(const struct dtr_env *env, const struct dtr_program *prog
   char temporary[PATH_MAX];
   if (snprintf(temporary, sizeof temporary, "%s" TEMPORARY, path) >= (int)sizeof temporary)
     return dtr_error_system(error, DTR_STATUS_IO, ENAMETOOLONG, "cannot write %s", path);
-  if (!variables_write(env, program, temporary, variables, metadata_count, metadata, error)) {
+  if (!variables_write(env, program, temporary, path, variables, metadata_count, metadata, error)) {
     env->path_unlink(env->context, temporary);
     return false;
   }

@@ -33,15 +33,22 @@ static bool limits_check(const struct dtr_column *column, double low, double hig
                        column->name, low, high, dtr_dtype_name(column->dtype));
 }
 
-static void fill_float(const struct dtr_column *column, struct dtr_random random, int64_t count,
-                       void *bytes) {
-  for (int64_t i = 0; i < count; i++) {
-    double value =
-        column->kind == DTR_SOURCE_RANDOM_NORMAL
-            ? column->a + column->b * dtr_random_normal(random, (uint64_t)i)
-            : column->a + (column->b - column->a) * dtr_random_uniform(random, (uint64_t)i);
-    dtr_value_store(column->dtype, bytes, i, value);
+/* Normals come in pairs. */
+static void fill_normal(const struct dtr_column *column, struct dtr_random random, int64_t count,
+                        void *bytes) {
+  for (int64_t i = 0; i < count; i += 2) {
+    double pair[2];
+    dtr_random_normal_pair(random, (uint64_t)i >> 1, pair);
+    for (int64_t half = 0; half < 2 && i + half < count; half++)
+      dtr_value_store(column->dtype, bytes, i + half, column->a + column->b * pair[half]);
   }
+}
+
+static void fill_uniform(const struct dtr_column *column, struct dtr_random random, int64_t count,
+                         void *bytes) {
+  for (int64_t i = 0; i < count; i++)
+    dtr_value_store(column->dtype, bytes, i,
+                    column->a + (column->b - column->a) * dtr_random_uniform(random, (uint64_t)i));
 }
 
 static bool fill_integer(const struct dtr_column *column, struct dtr_random random, int64_t count,
@@ -83,7 +90,10 @@ static bool values_fill(const struct dtr_column *column, const struct dtr_values
   if (is_integer(column->dtype))
     return dtr_error_set(error, DTR_STATUS_DATA, "column %s: random real numbers are not %s",
                          column->name, dtr_dtype_name(column->dtype));
-  fill_float(column, random, count, values->bytes);
+  if (column->kind == DTR_SOURCE_RANDOM_NORMAL)
+    fill_normal(column, random, count, values->bytes);
+  else
+    fill_uniform(column, random, count, values->bytes);
   return true;
 }
 

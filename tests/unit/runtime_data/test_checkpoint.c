@@ -266,7 +266,7 @@ static void a_full_disk_is_named(void **state) {
   struct dtr_env env = dtr_env_faulty(&fault);
   assert_false(save(&env, 20, 0));
   help_expect(&error, DTR_STATUS_IO,
-              "cannot write ck/step-000000000020.safetensors.tmp: No space left on device | a "
+              "cannot write ck/step-000000000020.safetensors: No space left on device | a "
               "checkpoint needs about 512 bytes");
   fault = (struct dtr_env_fault){.below = dtr_env_real(), .longest_transfer = 5};
   assert_true(save(&env, 20, 0));

@@ -107,7 +107,7 @@ static void values_are_pinned(void **state) {
 
 static void permutations_are_bijections(void **state) {
   (void)state;
-  static const int64_t counts[] = {1, 2, 3, 4, 5, 10, 16, 17, 100, 1000, 4097, 60000};
+  static const int64_t counts[] = {1, 2, 3, 4, 5, 10, 16, 17, 100, 1000, 20011};
   for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
     int64_t count = counts[c];
     for (int64_t epoch = 0; epoch < 3; epoch++) {
@@ -120,7 +120,7 @@ static void permutations_are_bijections(void **state) {
       }
       free(seen);
       int64_t *all = malloc((size_t)count * sizeof *all);
-      for (int64_t first = 0; first < 6 && first < count; first++) {
+      for (int64_t first = 0; first < (count < 5000 ? 6 : 1) && first < count; first++) {
         dtr_permutation_fill(&permutation, first, count - first, all);
         for (int64_t i = first; i < count; i++)
           assert_int_equal(all[i - first], dtr_permutation_at(&permutation, i));

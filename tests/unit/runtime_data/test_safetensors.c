@@ -44,8 +44,8 @@ static void tensors_go_and_come_back(void **state) {
   const void *bytes[] = {w, &b, NULL};
   const struct dtr_metadata metadata[] = {{"step", "500"}, {"quote", "a\"b\n"}};
   dtr_error_clear(&error);
-  assert_true(
-      dtr_safetensors_write(dtr_env_real(), "t", 3, tensors, bytes, 2, metadata, true, &error));
+  assert_true(dtr_safetensors_write(dtr_env_real(), "t", "t", 3, tensors, bytes, 2, metadata, true,
+                                    &error));
   struct dtr_safetensors *file;
   assert_true(dtr_safetensors_open(dtr_env_real(), "t", &file, &error));
   assert_int_equal(dtr_safetensors_count(file), 3);
@@ -150,16 +150,16 @@ static void failing_disks(void **state) {
   struct dtr_env env = dtr_env_faulty(&fault);
   struct dtr_safetensors *file;
   dtr_error_clear(&error);
-  assert_false(dtr_safetensors_write(&env, "d", 1, &tensor, &bytes, 0, NULL, true, &error));
+  assert_false(dtr_safetensors_write(&env, "d", "d", 1, &tensor, &bytes, 0, NULL, true, &error));
   help_expect(&error, DTR_STATUS_IO, "cannot write d: No space left on device");
   fault = (struct dtr_env_fault){.below = dtr_env_real(), .fail_close = 1, .error = EIO};
-  assert_false(dtr_safetensors_write(&env, "d", 1, &tensor, &bytes, 0, NULL, false, &error));
+  assert_false(dtr_safetensors_write(&env, "d", "d", 1, &tensor, &bytes, 0, NULL, false, &error));
   help_expect(&error, DTR_STATUS_IO, "cannot write d: Input/output error");
   fault = (struct dtr_env_fault){.below = dtr_env_real(), .fail_open = 1, .error = EACCES};
-  assert_false(dtr_safetensors_write(&env, "d", 1, &tensor, &bytes, 0, NULL, false, &error));
+  assert_false(dtr_safetensors_write(&env, "d", "d", 1, &tensor, &bytes, 0, NULL, false, &error));
   help_expect(&error, DTR_STATUS_IO, "cannot create d: Permission denied");
   fault = (struct dtr_env_fault){.below = dtr_env_real(), .longest_transfer = 1};
-  assert_true(dtr_safetensors_write(&env, "d", 1, &tensor, &bytes, 0, NULL, true, &error));
+  assert_true(dtr_safetensors_write(&env, "d", "d", 1, &tensor, &bytes, 0, NULL, true, &error));
   assert_true(dtr_safetensors_open(&env, "d", &file, &error));
   char back[4];
   assert_true(dtr_safetensors_read(file, dtr_safetensors_at(file, 0), back, &error));
