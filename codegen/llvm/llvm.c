@@ -120,7 +120,7 @@ static void cg_module_optimise(struct cg_module *module) {
 
 static void cg_module_output(struct cg_module *module, struct dtg_arena *arena,
                              struct cg_llvm_output *out) {
-  char *text = LLVMPrintModuleToString(module->module), *message = NULL;
+  char *message = NULL;
   LLVMMemoryBufferRef buffer;
   if (LLVMTargetMachineEmitToMemoryBuffer(module->machine, module->module, LLVMObjectFile, &message,
                                           &buffer))
@@ -129,8 +129,15 @@ static void cg_module_output(struct cg_module *module, struct dtg_arena *arena,
   void *object = dtg_alloc(arena, size);
   memcpy(object, LLVMGetBufferStart(buffer), size);
   LLVMDisposeMemoryBuffer(buffer);
-  *out = (struct cg_llvm_output){object, size, dtg_arena_strdup(arena, text)};
+  out->object = object;
+  out->object_size = size;
+}
+
+static const char *cg_module_text(struct cg_module *module, struct dtg_arena *arena) {
+  char *text = LLVMPrintModuleToString(module->module);
+  const char *copy = dtg_arena_strdup(arena, text);
   LLVMDisposeMessage(text);
+  return copy;
 }
 
 bool cg_llvm_emit(struct dtg_arena *arena, const struct cg_kernel *const *kernels, size_t count,
@@ -154,6 +161,7 @@ bool cg_llvm_emit(struct dtg_arena *arena, const struct cg_kernel *const *kernel
       cg_emit_kernel(&module, arena, kernels[i]);
   cg_module_verify(&module);
   cg_module_optimise(&module);
+  out->text = cg_module_text(&module, arena);
   cg_module_output(&module, arena, out);
   cg_module_free(&module);
   return true;

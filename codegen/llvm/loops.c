@@ -39,8 +39,8 @@ static struct cg_bounds cg_loop_bounds(struct cg_emit *emit, const struct cg_loo
                               loop->extent};
   LLVMValueRef extent = cg_i64_const(emit, loop->extent);
   struct cg_bounds bounds;
-  bounds.begin = LLVMBuildMul(emit->builder, emit->index[loop->block_of], extent, "");
-  bounds.end = LLVMBuildAdd(emit->builder, bounds.begin, extent, "");
+  bounds.begin = LLVMBuildNSWMul(emit->builder, emit->index[loop->block_of], extent, "");
+  bounds.end = LLVMBuildNSWAdd(emit->builder, bounds.begin, extent, "");
   bounds.count = loop->extent;
   int64_t blocks = emit->kernel->insts.data[loop->block_of].u.nest->total;
   if (blocks * loop->extent > loop->total) {
@@ -117,7 +117,7 @@ static void cg_emit_vector_known(struct cg_emit *emit, uint32_t id, struct cg_bo
                                  uint32_t unroll) {
   int64_t step = (int64_t)unroll * emit->lanes;
   int64_t whole = bounds.count / step * step;
-  LLVMValueRef middle = LLVMBuildAdd(emit->builder, bounds.begin, cg_i64_const(emit, whole), "");
+  LLVMValueRef middle = LLVMBuildNSWAdd(emit->builder, bounds.begin, cg_i64_const(emit, whole), "");
   emit->group = unroll;
   cg_clear_masks(emit);
   if (whole == step) {

@@ -38,13 +38,14 @@ extern const double cg_math_ln2_f32[2], cg_math_ln2_f64[2];
 
 // e^(r + c) - 1 for |r| <= 0.35, c far below r (NULL: 0), to the precision of the type.
 LLVMValueRef cg_math_expm1_near(const struct cg_float *f, LLVMValueRef r, LLVMValueRef c);
-// x = n ln2 + r + c, |r| <= 0.35; c is NULL for f32.
+// x = n ln2 + r + c, |r| <= 0.35; c is NULL for f32. `whole` is n as a float.
 struct cg_math_reduced {
-  LLVMValueRef n, r, c;
+  LLVMValueRef n, whole, r, c;
 };
 struct cg_math_reduced cg_math_reduce_ln2(const struct cg_float *f, LLVMValueRef x);
 // value * 2^n for n far outside the range of exponents, rounded once.
-LLVMValueRef cg_math_scale(const struct cg_float *f, LLVMValueRef value, LLVMValueRef n);
+LLVMValueRef cg_math_scale(const struct cg_float *f, LLVMValueRef value,
+                           const struct cg_math_reduced *reduced);
 // x = m 2^e, sqrt(1/2) <= m < sqrt(2), for x > 0, denormal or not; e as an integer.
 struct cg_math_split {
   LLVMValueRef mantissa, exponent;

@@ -9,8 +9,9 @@ const double cg_math_ln2_f64[2] = {0x1.62e42feep-1, 0x1.a39ef35793c76p-33};
 
 struct cg_math_reduced cg_math_reduce_ln2(const struct cg_float *f, LLVMValueRef x) {
   const double *ln2 = f->wide ? cg_math_ln2_f64 : cg_math_ln2_f32;
-  struct cg_math_reduced reduced = {NULL, NULL, NULL};
+  struct cg_math_reduced reduced = {NULL, NULL, NULL, NULL};
   LLVMValueRef n = cg_round(f, cg_fmul(f, x, cg_fconst(f, 0x1.71547652b82fep0)), &reduced.n);
+  reduced.whole = n;
   LLVMValueRef high = cg_fsub(f, x, cg_fmul(f, n, cg_fconst(f, ln2[0])));
   if (!f->wide) {
     reduced.r = cg_fmadd(f, n, cg_fconst(f, -ln2[1]), high);
@@ -31,10 +32,24 @@ LLVMValueRef cg_math_expm1_near(const struct cg_float *f, LLVMValueRef r, LLVMVa
   return cg_fadd(f, r, cg_fmadd(f, square, p, c));
 }
 
-LLVMValueRef cg_math_scale(const struct cg_float *f, LLVMValueRef value, LLVMValueRef n) {
+// The instruction for it, where there is one: the same bits in one step.
+static LLVMValueRef cg_scale_instruction(const struct cg_float *f, LLVMValueRef value,
+                                         LLVMValueRef whole) {
+  LLVMContextRef context = f->module->context;
+  LLVMValueRef current_rounding = LLVMConstInt(LLVMInt32TypeInContext(context), 4, false);
+  LLVMValueRef args[] = {value, whole, value, LLVMConstAllOnes(LLVMInt16TypeInContext(context)),
+                         current_rounding};
+  return cg_intrinsic(f->module, f->builder, "llvm.x86.avx512.mask.scalef.ps.512", NULL, 0, args,
+                      5);
+}
+
+LLVMValueRef cg_math_scale(const struct cg_float *f, LLVMValueRef value,
+                           const struct cg_math_reduced *reduced) {
+  if (f->module->arch->vector_bits == 512 && f->lanes == 16 && !f->wide)
+    return cg_scale_instruction(f, value, reduced->whole);
   // The first factor leaves the value normal, so that only the second product rounds.
-  LLVMValueRef half = LLVMBuildAShr(f->builder, n, cg_iconst(f, 1), "");
-  LLVMValueRef rest = LLVMBuildSub(f->builder, n, half, "");
+  LLVMValueRef half = LLVMBuildAShr(f->builder, reduced->n, cg_iconst(f, 1), "");
+  LLVMValueRef rest = LLVMBuildSub(f->builder, reduced->n, half, "");
   return cg_fmul(f, cg_fmul(f, value, cg_pow2(f, half)), cg_pow2(f, rest));
 }
 
@@ -42,7 +57,7 @@ LLVMValueRef cg_math_exp(const struct cg_float *f, LLVMValueRef x) {
   x = f->wide ? cg_fclamp(f, x, -746, 710) : cg_fclamp(f, x, -104, 89);
   struct cg_math_reduced reduced = cg_math_reduce_ln2(f, x);
   LLVMValueRef near = cg_math_expm1_near(f, reduced.r, reduced.c);
-  return cg_math_scale(f, cg_fadd(f, near, cg_fconst(f, 1)), reduced.n);
+  return cg_math_scale(f, cg_fadd(f, near, cg_fconst(f, 1)), &reduced);
 }
 
 // For arguments cut to where 2^n is normal.

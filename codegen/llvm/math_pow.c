@@ -86,7 +86,7 @@ static LLVMValueRef cg_pow_exp(const struct cg_float *f, LLVMValueRef t, LLVMVal
   struct cg_math_reduced reduced = cg_math_reduce_ln2(f, t);
   struct cg_pair r = cg_two_sum(f, reduced.r, cg_fadd(f, reduced.c, low));
   LLVMValueRef power = cg_fadd(f, cg_math_expm1_near(f, r.high, r.low), cg_fconst(f, 1));
-  return cg_math_scale(f, power, reduced.n);
+  return cg_math_scale(f, power, &reduced);
 }
 
 static LLVMValueRef cg_pow_magnitude_f64(const struct cg_float *f, LLVMValueRef x, LLVMValueRef y) {

@@ -285,7 +285,7 @@ static enum cg_accumulate draw_accumulate(struct maker *m, enum dtg_dtype dtype)
   if (kind == CG_ACCUMULATE_PROD && is_real(dtype))
     kind = CG_ACCUMULATE_SUM; // products of floats run out of range
   if (kind == CG_ACCUMULATE_SUM && is_real(dtype))
-    m->tolerance = (struct cg_tolerance){false, dtype == DTG_F32 ? 2e-6 : 1e-14};
+    m->tolerance = (struct cg_tolerance){false, dtype == DTG_F32 ? 0x1p-24 : 0x1p-53};
   return kind;
 }
 
@@ -442,7 +442,7 @@ static void make_scatter(struct maker *m) {
 // Row-wise softmax: two reductions, a broadcast between them, three vector loops.
 static void make_softmax(struct maker *m) {
   int64_t rows = 1 + below(m, 9), columns = draw_size(m);
-  m->tolerance = (struct cg_tolerance){false, 4e-6};
+  m->tolerance = (struct cg_tolerance){false, 0x1p-24};
   uint32_t in = add_input(m, DTG_F32, rows * columns);
   uint32_t out = add_output(m, DTG_F32, rows * columns);
   uint32_t row = cg_loop_begin(&m->b, CG_LOOP_PARALLEL, rows);
@@ -514,5 +514,10 @@ struct cg_sample cg_generate(struct dtg_arena *arena, uint32_t family, uint64_t 
   m.kernel = cg_kernel_new(arena, name, families[family].name, DTG_SPAN_NONE);
   cg_builder_init(&m.b, m.kernel);
   families[family].make(&m);
+  int64_t largest = 0;
+  for (size_t i = 0; i < m.kernel->buffers.len; i++)
+    if (m.kernel->buffers.data[i].elements > largest)
+      largest = m.kernel->buffers.data[i].elements;
+  m.tolerance.relative *= 8 + (double)largest;
   return (struct cg_sample){m.kernel, m.tolerance, m.index_limit};
 }

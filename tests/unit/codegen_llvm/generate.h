@@ -12,10 +12,11 @@ uint64_t cg_random_next(struct cg_random *random);
 // 0 .. bound-1
 uint32_t cg_random_below(struct cg_random *random, uint32_t bound);
 
-// How the compiled code may differ from the interpreter.
+// How the compiled code may differ from the interpreter: not at all; or, where sums are made in
+// another order, by so much of 1 plus the result (inputs are below 1); or else by 5 ulp.
 struct cg_tolerance {
   bool exact;
-  double relative; // of the largest magnitude that went into the result
+  double relative;
 };
 
 struct cg_sample {

@@ -27,8 +27,8 @@ static real ref_sigmoid(real x, real y) {
   }
 UNARY(exp)
 UNARY(log)
-UNARY(tanh) UNARY(erf) UNARY(sin) UNARY(cos) UNARY(log1p) UNARY(expm1) static real
-    ref_pow(real x, real y) {
+UNARY(tanh)
+UNARY(erf) UNARY(sin) UNARY(cos) UNARY(log1p) UNARY(expm1) static real ref_pow(real x, real y) {
   return powl(x, y);
 }
 
