@@ -211,6 +211,11 @@ static bool covers(const struct dtg_nest *nest, const struct dtg_form *index, ui
   return (nest->full_mask & ~axes) == 0;
 }
 
+static bool is_arg(const struct dtg_node *node) {
+  return node->op->accumulate == CG_ACCUMULATE_ARGMAX ||
+         node->op->accumulate == CG_ACCUMULATE_ARGMIN;
+}
+
 static bool want_reduced(struct dtg_nest_builder *build, uint32_t id,
                          const struct dtg_form *index, uint32_t *out) {
   struct dtg_nest *nest = build->nest;
@@ -238,6 +243,10 @@ static bool want_reduced(struct dtg_nest_builder *build, uint32_t id,
     return dtg_nest_refuse(build, "its reductions walk different axes");
   if (!dtg_nest_want(build, node->inputs[0], inner, input))
     return false;
+  if (dtg_nest_count(nest, nest->full_mask & ~nest->kept_mask) == 1 && !is_arg(node)) {
+    *out = *input; /* of one element, whatever its sign of zero */
+    return true;
+  }
   value.operands = input;
   value.index[0] = reduced_position(node, operand, inner);
   memcpy(&value.index[1], index, rank * sizeof *index);

@@ -60,7 +60,6 @@ static struct dtg_graph *spread_batches(const struct dtg_graph *graph) {
 struct dtg_graph *dtg_opt_unfused(const struct dtg_graph *graph) {
   struct dtg_graph *result = spread_batches(graph);
   dtg_fuse_prepare(result);
-  dtg_fuse_root_copies(result);
   dtg_fuse_number(result);
   return result;
 }
@@ -99,7 +98,6 @@ struct dtg_graph *dtg_opt_fuse(const struct dtg_graph *graph) {
   struct dtg_arena arena = {0};
   struct dtg_fuse fuse = {.arena = &arena, .graph = result};
   dtg_fuse_prepare(result);
-  dtg_fuse_root_copies(result);
   fuse.links = dtg_links_new(&arena, result);
   fuse.stamp = DTG_NEW_ARRAY(&arena, uint32_t, result->group_count);
   start_groups(&fuse);

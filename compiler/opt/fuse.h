@@ -19,10 +19,9 @@ struct dtg_fuse {
   uint32_t search;
 };
 
-/* Gives a group to every node that needs a kernel, one each, and to those that must be in memory. */
+/* Gives a group to every node that needs a kernel, one each, and to those that must be in memory.
+ * Appends copies for roots that have no memory of their own. */
 void dtg_fuse_prepare(struct dtg_graph *graph);
-/* Appends copies for roots that have no memory of their own. */
-void dtg_fuse_root_copies(struct dtg_graph *graph);
 
 /* Merges groups while that is legal and pays. */
 void dtg_fuse_merge(struct dtg_fuse *fuse);

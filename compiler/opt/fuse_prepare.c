@@ -47,18 +47,45 @@ static void put_in_memory(struct dtg_graph *graph, uint32_t id) {
     node->group = graph->group_count++;
 }
 
-void dtg_fuse_prepare(struct dtg_graph *graph) {
-  graph->group_count = 0;
-  for (uint32_t i = 0; i < graph->nodes.len; i++) {
-    struct dtg_node *node = dtg_graph_node(graph, i);
-    node->group = needs_kernel(graph, node) ? graph->group_count++ : DTG_NO_GROUP;
-  }
-  for (uint32_t i = 0; i < graph->nodes.len; i++) {
-    const struct dtg_node *node = dtg_graph_node(graph, i);
-    for (uint32_t k = 0; k < node->input_count; k++) {
-      if (dtg_group_needs_memory(graph, node, k))
-        put_in_memory(graph, node->inputs[k]);
+/* Puts into memory what a reshape inside the kernel of `id` would cut otherwise than it is computed. */
+static bool settle_views(struct dtg_graph *graph, uint32_t id) {
+  const struct dtg_node *node = dtg_graph_node(graph, id);
+  bool changed = false;
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    struct dtg_node *operand = dtg_graph_node(graph, node->inputs[i]);
+    enum dtg_op_class class = operand->op->class;
+    if (operand->group != DTG_NO_GROUP || class == DTG_CLASS_LEAF || class == DTG_CLASS_CONST)
+      continue;
+    if (node->op->class == DTG_CLASS_VIEW && class != DTG_CLASS_VIEW) {
+      operand->group = graph->group_count++;
+      changed = true;
+    } else {
+      changed = settle_views(graph, node->inputs[i]) || changed;
     }
+  }
+  return changed;
+}
+
+/* Every node with a kernel of its own can have it. */
+static void settle(struct dtg_graph *graph) {
+  for (bool changed = true; changed;) {
+    struct dtg_arena scratch = {0};
+    const struct dtg_links *links = dtg_links_new(&scratch, graph);
+    changed = false;
+    for (uint32_t i = 0; i < graph->nodes.len; i++) {
+      const struct dtg_node *node = dtg_graph_node(graph, i);
+      const char *why = "";
+      if (node->group == DTG_NO_GROUP || links->group[i] != node->group ||
+          dtg_group_kind_of(graph, node) != DTG_GROUP_LOOPS ||
+          dtg_nest_new(&scratch, links, node->group, &i, 1, &why))
+        continue;
+      /* What another node of this round has put into memory counts from the next round on. */
+      if (settle_views(graph, i))
+        changed = true;
+      else if (!changed)
+        dtg_bug("`%s` is no kernel: %s", node->op->name, why);
+    }
+    dtg_arena_free(&scratch);
   }
 }
 
@@ -90,7 +117,7 @@ static bool unchanged(const struct dtg_root *root, const struct dtg_node *base) 
          key == root->name;
 }
 
-void dtg_fuse_root_copies(struct dtg_graph *graph) {
+static void place_roots(struct dtg_graph *graph) {
   size_t count = graph->nodes.len;
   bool *taken = DTG_NEW_ARRAY(graph->arena, bool, count);
   for (size_t i = 0; i < graph->roots.len; i++) {
@@ -105,4 +132,21 @@ void dtg_fuse_root_copies(struct dtg_graph *graph) {
     else
       taken[base] = true;
   }
+}
+
+void dtg_fuse_prepare(struct dtg_graph *graph) {
+  graph->group_count = 0;
+  for (uint32_t i = 0; i < graph->nodes.len; i++) {
+    struct dtg_node *node = dtg_graph_node(graph, i);
+    node->group = needs_kernel(graph, node) ? graph->group_count++ : DTG_NO_GROUP;
+  }
+  for (uint32_t i = 0; i < graph->nodes.len; i++) {
+    const struct dtg_node *node = dtg_graph_node(graph, i);
+    for (uint32_t k = 0; k < node->input_count; k++) {
+      if (dtg_group_needs_memory(graph, node, k))
+        put_in_memory(graph, node->inputs[k]);
+    }
+  }
+  place_roots(graph);
+  settle(graph);
 }
