@@ -6,8 +6,9 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 add_compile_options(-Wall -Wextra -Werror -Wshadow -Wmissing-prototypes)
 if(CMAKE_C_COMPILER_ID STREQUAL GNU)
-  # With inlining it takes every out-parameter that is set only on success for an uninitialised one.
-  add_compile_options(-Wno-maybe-uninitialized)
+  # With inlining it takes every out-parameter that is set only on success for an uninitialised one,
+  # and warns of texts that snprintf might cut, which is what snprintf is for.
+  add_compile_options(-Wno-maybe-uninitialized -Wno-format-truncation)
 endif()
 # Same sources, same bytes out, wherever the tree lies.
 add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
