@@ -6,7 +6,11 @@
 #include <stdlib.h>
 
 /* Metrics are 64 bytes apart in the block of an evaluation function. */
-enum { STRIDE = DTR_ALIGN / (int)sizeof(float), CHUNKS_A_THREAD = 8 };
+enum { STRIDE = DTR_ALIGN / (int)sizeof(float) };
+
+/* A wave grows until it takes long enough to be worth waking threads for, and stays short enough
+ * for a signal to be heard soon. */
+enum { FIRST_CHUNKS = 8, MOST_CHUNKS = 128, SHORT_WAVE = 2 * 1000 * 1000 /* ns */ };
 
 struct chunk {
   int64_t first, examples; /* positions in natural order */
@@ -18,7 +22,8 @@ struct dtr_evaluator {
   const struct dtr_data *data;
   struct dtr_scalars scalars;
   uint32_t width; /* loss and metrics */
-  int64_t whole, chunks, next, wave;
+  int64_t whole, chunks, next;
+  int64_t wave, most; /* chunks of a wave: now, and at most */
   int64_t wave_end;
   _Atomic int64_t dealt;
   _Atomic int64_t failed; /* lowest chunk with a failed check; INT64_MAX = none */
@@ -44,7 +49,7 @@ static bool allocate(struct dtr_evaluator *evaluator, struct dtr_error *error) {
   evaluator->scratch = dtr_memory_new(evaluator->scratch_bytes * threads + DTR_ALIGN);
   evaluator->feeds =
       calloc((size_t)threads * (evaluator->executor->program->input_count + 1), sizeof(char *));
-  evaluator->values = dtr_memory_new(block * evaluator->wave);
+  evaluator->values = dtr_memory_new(block * evaluator->most);
   evaluator->levels = calloc((size_t)(DTR_STREAM_LEVELS + 1) * evaluator->width, sizeof(double));
   if (!evaluator->scratch || !evaluator->feeds || !evaluator->values || !evaluator->levels)
     return dtr_error_memory(error, evaluator->scratch_bytes * threads, "evaluation");
@@ -63,7 +68,8 @@ bool dtr_evaluator_new(struct dtr_executor *executor, const struct dtr_data *dat
   made->width = 1 + executor->program->metric_count;
   made->whole = count / batch;
   made->chunks = made->whole + count % batch;
-  made->wave = (int64_t)executor->threads * CHUNKS_A_THREAD;
+  made->wave = (int64_t)executor->threads * FIRST_CHUNKS;
+  made->most = (int64_t)executor->threads * MOST_CHUNKS;
   made->scratch_bytes = dtr_memory_round(dtr_data_scratch(data, made->whole > 0 ? batch : 1));
   if (!allocate(made, error)) {
     dtr_evaluator_free(made);
@@ -126,8 +132,12 @@ enum dtr_eval_state dtr_evaluator_advance(struct dtr_evaluator *evaluator) {
   int64_t left = evaluator->chunks - evaluator->next;
   int64_t count = left < evaluator->wave ? left : evaluator->wave;
   evaluator->wave_end = evaluator->next + count;
+  int64_t begin = dtr_env_now(evaluator->executor->env);
   atomic_store(&evaluator->dealt, evaluator->next);
   dtr_pool_all(evaluator->executor->pool, run_chunks, evaluator);
+  if (dtr_env_now(evaluator->executor->env) - begin < SHORT_WAVE &&
+      evaluator->wave * 2 <= evaluator->most)
+    evaluator->wave *= 2;
   if (atomic_load(&evaluator->failed) != INT64_MAX)
     return DTR_EVAL_FAULT;
   for (int64_t i = evaluator->next; i < evaluator->wave_end; i++)

@@ -117,6 +117,7 @@ bool dtr_executor_new(const struct dtr_executor_options *options, struct dtr_exe
                                 .trace = options->trace,
                                 .threads = options->threads,
                                 .leaders = leaders_of(options),
+                                .always_share = options->always_share,
                                 .arena_bytes = arena_bytes(options->program)};
   if (!start(made, options, error)) {
     dtr_executor_free(made);
@@ -200,23 +201,47 @@ static void run_shards_together(struct dtr_executor *executor, const struct dtr_
     dtr_pool_wait(executor->pool, team_first(executor, i));
 }
 
+/* Asked at the beginning of a phase; `begin` gets its time. One thread has no choice. */
+static bool decide(struct dtr_executor *executor, struct dtr_choice *choice, int64_t *begin) {
+  if (executor->threads == 1)
+    return false;
+  *begin = dtr_env_now(executor->env);
+  return executor->always_share || dtr_choice_together(choice);
+}
+
+static void learn(struct dtr_executor *executor, struct dtr_choice *choice, bool together,
+                  int64_t begin) {
+  if (executor->threads > 1)
+    dtr_choice_note(choice, together, dtr_env_now(executor->env) - begin);
+}
+
+static bool any_fault(const struct dtr_executor *executor, int leaders) {
+  for (int i = 0; i < leaders; i++)
+    if (executor->workers[team_first(executor, i)].frame.fault.code != DTR_FAULT_NONE)
+      return true;
+  return false;
+}
+
 char *dtr_executor_shards(struct dtr_executor *executor, const struct dtr_batch *batch,
                           const struct dtr_scalars *scalars) {
-  for (int i = 0; i < executor->leaders; i++) {
-    int first = team_first(executor, i);
-    use_team(executor, first, team_first(executor, i + 1) - first);
-  }
-  if (executor->threads == 1)
-    run_shards_alone(executor, batch, scalars);
-  else
-    run_shards_together(executor, batch, scalars);
-  char *reduced = dtr_tree_result(executor->tree);
-  for (int i = 0; i < executor->leaders; i++)
-    if (executor->workers[team_first(executor, i)].frame.fault.code != DTR_FAULT_NONE) {
-      dtr_tree_return(executor->tree, reduced);
-      return NULL;
+  int64_t begin = 0;
+  bool together = decide(executor, &executor->share_shards, &begin);
+  if (together) {
+    for (int i = 0; i < executor->leaders; i++) {
+      int first = team_first(executor, i);
+      use_team(executor, first, team_first(executor, i + 1) - first);
     }
-  return reduced;
+    run_shards_together(executor, batch, scalars);
+  } else {
+    use_team(executor, 0, 1);
+    run_shards_alone(executor, batch, scalars);
+  }
+  learn(executor, &executor->share_shards, together, begin);
+  char *reduced = dtr_tree_result(executor->tree);
+  if (!any_fault(executor, together ? executor->leaders : 1))
+    return reduced;
+  dtr_tree_return(executor->tree, reduced);
+  return NULL;
 }
 
 void dtr_executor_release(struct dtr_executor *executor, char *contribution) {
@@ -226,11 +251,14 @@ void dtr_executor_release(struct dtr_executor *executor, char *contribution) {
 bool dtr_executor_update(struct dtr_executor *executor, char *contribution,
                          const struct dtr_scalars *scalars, struct dtr_fault *fault) {
   struct dtr_worker *worker = &executor->workers[0];
+  int64_t begin = 0;
+  bool together = decide(executor, &executor->share_update, &begin);
   worker->scalars = *scalars;
-  use_team(executor, 0, executor->threads);
+  use_team(executor, 0, together ? executor->threads : 1);
   worker->frame.contribution = contribution;
   worker->frame.feeds = NULL;
   executor->program->update.run(&worker->frame);
+  learn(executor, &executor->share_update, together, begin);
   if (worker->frame.fault.code == DTR_FAULT_NONE)
     return true;
   *fault = worker->frame.fault;

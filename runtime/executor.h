@@ -11,6 +11,7 @@
 
 #include "dtr_abi.h"
 #include "dtr_library.h"
+#include "runtime/choice.h"
 #include "runtime/data/data.h"
 #include "runtime/data/feed.h"
 #include "runtime/env.h"
@@ -37,6 +38,7 @@ struct dtr_executor_options {
   struct dtr_trace *trace; /* NULL: off */
   int threads;             /* 1 .. DTR_MAX_THREADS */
   bool evaluate_only;      /* no blocks for training */
+  bool always_share;       /* for tests: never alone because it is faster */
 };
 
 struct dtr_executor {
@@ -47,6 +49,8 @@ struct dtr_executor {
   struct dtr_tree *tree; /* NULL: evaluates only */
   int threads;
   int leaders; /* teams that run shards */
+  bool always_share;
+  struct dtr_choice share_shards, share_update;
   struct dtr_worker *workers;
   int64_t arena_bytes;
   char *variables;

@@ -1,6 +1,7 @@
 #include "runtime/log.h"
 
-enum { DIGITS = 9 }; /* enough to give every float back */
+enum { DIGITS = 9 };                                   /* enough to give every float back */
+static const int64_t flush_every = 1000 * 1000 * 1000; /* ns: somebody may be reading along */
 
 bool dtr_log_open(const struct dtr_env *env, const struct dtr_program *program, const char *path,
                   struct dtr_log *log, struct dtr_error *error) {
@@ -15,6 +16,7 @@ bool dtr_log_open(const struct dtr_env *env, const struct dtr_program *program, 
 
 void dtr_log_begin(struct dtr_log *log, int64_t now) {
   log->last_time = now;
+  log->flush_time = now;
 }
 
 static void write_results(struct dtr_log *log, const struct dtr_record *record) {
@@ -49,6 +51,10 @@ void dtr_log_step(struct dtr_log *log, const struct dtr_record *record, int64_t 
   dtr_json_number(&log->json, (double)log->program->train.batch / seconds, 6);
   dtr_json_raw(&log->json, "}\n");
   log->last_time = now;
+  if (now - log->flush_time >= flush_every) {
+    dtr_json_flush(&log->json);
+    log->flush_time = now;
+  }
 }
 
 void dtr_log_evaluation(struct dtr_log *log, const struct dtr_record *record, int64_t now) {

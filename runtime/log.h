@@ -19,6 +19,7 @@ struct dtr_log {
   const char *path; /* NULL: off */
   struct dtr_json json;
   int64_t last_time;
+  int64_t flush_time; /* when the file was last brought up to date */
 };
 
 /* `path` NULL: a log that does nothing. */

@@ -25,7 +25,8 @@ struct dtr_task_options {
   const char *name;      /* "worker/0" */
   const char *model_dir; /* where data files are looked for first */
   int threads;
-  bool terminal; /* stderr is one: a progress line */
+  bool terminal;     /* stderr is one: a progress line */
+  bool always_share; /* for tests: threads also where one would be faster */
 };
 
 struct dtr_task;

@@ -158,6 +158,5 @@ enum dtr_task_state dtr_task_finish(struct dtr_task *task) {
     show_results(task);
   write_trace(task);
   dtr_log_close(&task->log, &task->error);
-  dtr_error_task(&task->error, task->options.name);
   return DTR_TASK_DONE;
 }

@@ -63,7 +63,8 @@ static bool start(struct dtr_task *task) {
                                           .env = options->env,
                                           .trace = task->trace,
                                           .threads = options->threads,
-                                          .evaluate_only = options->flags->eval_only};
+                                          .evaluate_only = options->flags->eval_only,
+                                          .always_share = options->always_share};
   if (!open_all_data(task) || !dtr_executor_new(&executor, &task->executor, &task->error))
     return false;
   return !task->evaluate_on ||

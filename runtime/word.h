@@ -10,11 +10,14 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { DTR_SPINS_A_YIELD = 64 };
 
 struct dtr_word {
   _Atomic uint32_t value;
@@ -41,8 +44,12 @@ static inline void dtr_word_advance(struct dtr_word *word) {
 /* Returns the value once it differs from `seen`; looks `spins` times before it sleeps. */
 static inline uint32_t dtr_word_wait(struct dtr_word *word, uint32_t seen, int spins) {
   uint32_t value;
+  /* Now and then the processor is offered to others: one of them may be who we wait for. */
   while ((value = dtr_word_get(word)) == seen && spins-- > 0)
-    dtr_spin_pause();
+    if (spins % DTR_SPINS_A_YIELD == 0)
+      sched_yield();
+    else
+      dtr_spin_pause();
   if (value != seen)
     return value;
   atomic_fetch_add_explicit(&word->sleepers, 1, memory_order_seq_cst);

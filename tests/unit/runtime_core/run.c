@@ -39,7 +39,8 @@ bool run_poll(struct run *run) {
                                        .flags = &run->flags,
                                        .name = "worker/0",
                                        .model_dir = "",
-                                       .threads = run->threads};
+                                       .threads = run->threads,
+                                       .always_share = true};
     dtr_error_clear(&error);
     assert_true(dtr_task_new(&options, &run->task, &error));
   }

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { STEPS = 20000 };
+enum { STEPS = 20000, WINDOW = 500 }; /* the fastest window counts: others may use the machine */
 
 static struct sample_options small(void) {
   struct sample_options options = sample_defaults();
@@ -30,7 +30,17 @@ static struct sample_options small(void) {
   return options;
 }
 
-/* Nanoseconds of the loop; `rows` are those that the runtime would feed, in its order. */
+/* Before step `step`. */
+static void window_begins(int64_t step, int64_t *begin, int64_t *best) {
+  if (step % WINDOW != 0)
+    return;
+  int64_t now = dtr_env_now(dtr_env_real());
+  if (step >= 2 * WINDOW && now - *begin < *best)
+    *best = now - *begin;
+  *begin = now;
+}
+
+/* Nanoseconds of the fastest window; `rows` are those that the runtime would feed, in its order. */
 static int64_t run_bare(const struct dtr_program *program, const struct dtr_data *data,
                         char *variables) {
   struct dtr_error error;
@@ -55,16 +65,16 @@ static int64_t run_bare(const struct dtr_program *program, const struct dtr_data
                             .program = program,
                             .library = library,
                             .plain = true};
-  const struct dtr_env *env = dtr_env_real();
-  int64_t begin = dtr_env_now(env);
+  int64_t begin = 0, time = INT64_MAX;
   for (int64_t i = 0; i < STEPS; i++) {
+    window_begins(i, &begin, &time);
     scalars.step = i;
     scalars.updates = i + 1;
     frame.feeds = feeds + 2 * i;
     program->shard.run(&frame);
     program->update.run(&frame);
   }
-  int64_t time = dtr_env_now(env) - begin;
+  window_begins(STEPS, &begin, &time);
   dtr_library_free(library);
   dtr_memory_free(arena);
   dtr_memory_free(contribution);
@@ -81,17 +91,20 @@ static void a_step_is_its_kernels(void **state) {
   run->flags.quiet = true;
   while (!run->task || run->task->step < 1)
     assert_true(run_poll(run));
-  int64_t begin = dtr_env_now(dtr_env_real());
-  while (run->task->step < STEPS)
+  int64_t begin = 0, time = INT64_MAX;
+  for (int64_t i = 1; i < STEPS; i++) {
+    window_begins(i, &begin, &time);
     run_poll(run);
-  int64_t time = dtr_env_now(dtr_env_real()) - begin;
+  }
+  assert_int_equal(run->task->step, STEPS);
+  window_begins(STEPS, &begin, &time);
   char *variables = dtr_memory_new(run->program->variables_bytes);
   int64_t bare = run_bare(run->program, run->task->data, variables);
   assert_memory_equal(variables, run->task->executor->variables,
                       (size_t)run->program->variables_bytes);
   print_message("step: %.3f us, bare loop: %.3f us, overhead: %.3f us\n",
-                (double)time / STEPS / 1e3, (double)bare / STEPS / 1e3,
-                (double)(time - bare) / STEPS / 1e3);
+                (double)time / WINDOW / 1e3, (double)bare / WINDOW / 1e3,
+                (double)(time - bare) / WINDOW / 1e3);
   dtr_memory_free(variables);
   run_end(run);
   free(run);
