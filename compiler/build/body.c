@@ -4,19 +4,19 @@
 #include <inttypes.h>
 #include <string.h>
 
-// The graph remembers the variable's name, for comments and messages. Leaves keep their own.
+// The graph remembers the variable's name, for comments and messages: that of the outermost body that
+// names the value. Leaves keep their own.
 static void name_node(struct dtg_build *b, const struct dtg_value *value, const char *name) {
   if (value->kind != DTG_VALUE_TENSOR)
     return;
   struct dtg_node *node = dtg_graph_node(b->graph, value->node);
-  if (!node->name && node->op->class != DTG_CLASS_LEAF)
+  if (node->op->class != DTG_CLASS_LEAF)
     node->name = name;
 }
 
 static void bind(struct dtg_build *b, struct dtg_build_env *env, const char *name,
                  struct dtg_value value) {
   struct dtg_binding *old = dtg_env_find(env, name);
-  name_node(b, &value, name);
   if (old)
     old->value = value;
   else
@@ -28,15 +28,21 @@ static void bind(struct dtg_build *b, struct dtg_build_env *env, const char *nam
 static void run_assign(struct dtg_build *b, struct dtg_build_env *env,
                        const struct dtg_ast_stmt *stmt) {
   struct dtg_build_naming naming = {.name = stmt->name.text};
-  bind(b, env, stmt->name.text, dtg_build_eval_named(b, env, stmt->value, &naming));
+  struct dtg_value value = dtg_build_eval_named(b, env, stmt->value, &naming);
+  if (stmt->value->kind != DTG_EXPR_NAME)
+    name_node(b, &value, stmt->name.text);
+  bind(b, env, stmt->name.text, value);
 }
 
 static void run_label(struct dtg_build *b, struct dtg_build_env *env,
                       const struct dtg_ast_stmt *stmt) {
   struct dtg_build_naming naming = {.label = stmt->label.label};
   struct dtg_value value = dtg_build_eval_named(b, env, stmt->label.call, &naming);
-  if (stmt->label.label->parts.len == 1)
-    bind(b, env, stmt->label.label->parts.data[0].name, value);
+  const char *name = stmt->label.label->parts.data[0].name;
+  if (stmt->label.label->parts.len != 1)
+    return;
+  name_node(b, &value, name);
+  bind(b, env, name, value);
 }
 
 static void run_declare(struct dtg_build *b, struct dtg_build_env *env,
@@ -194,6 +200,8 @@ static void run_result(struct dtg_build *b, struct dtg_build_env *env,
   struct dtg_build_naming naming = {.name = stmt->name.text};
   struct dtg_value value = dtg_build_eval_named(b, env, stmt->value, &naming);
   uint32_t node;
+  if (stmt->value->kind != DTG_EXPR_NAME)
+    name_node(b, &value, stmt->name.text);
   if (!dtg_env_find(env, stmt->name.text))
     bind(b, env, stmt->name.text, value);
   if (value.kind == DTG_VALUE_ERROR)

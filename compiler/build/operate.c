@@ -320,6 +320,24 @@ static struct dtg_value divide(struct dtg_build *b, const struct dtg_value *oper
   return dtg_value_error();
 }
 
+// Whether the op takes these operands; the reason is reported.
+static bool infers(struct dtg_build *b, const char *name, const uint32_t *nodes, uint32_t count,
+                   struct dtg_span span) {
+  struct dtg_strbuf why = {0};
+  struct dtg_type types[2], type;
+  struct dtg_infer_call call = {.inputs = types, .input_count = count, .why = &why};
+  for (uint32_t i = 0; i < count; i++)
+    types[i] = *dtg_build_type(b, nodes[i]);
+  bool good = dtg_op_infer(dtg_op_find(name), &call, &type);
+  if (!good) {
+    struct dtg_diag *diag = dtg_build_error(b, span, "%s", dtg_strbuf_text(&why));
+    for (uint32_t i = 0; i < count; i++)
+      dtg_build_note(b, diag, nodes[i]);
+  }
+  dtg_strbuf_free(&why);
+  return good;
+}
+
 struct dtg_value dtg_build_matmul(struct dtg_build *b, const struct dtg_value *left,
                                   const struct dtg_value *right, struct dtg_span span) {
   uint32_t nodes[2];
@@ -330,14 +348,10 @@ struct dtg_value dtg_build_matmul(struct dtg_build *b, const struct dtg_value *l
                           dtg_value_kind_text(right));
   nodes[0] = left->node;
   nodes[1] = right->node;
-  struct dtg_value product = dtg_build_add(b, "matmul", nodes, 2, NULL, 0, span);
-  const struct dtg_type *a = dtg_build_type(b, left->node);
-  if (product.kind == DTG_VALUE_ERROR || a->shape.rank <= 2 ||
-      dtg_build_type(b, right->node)->shape.rank != 2)
-    return product;
-  // The types fit; leading axes times one matrix is one large product instead.
-  product.node = dtg_add_matmul(b->graph, left->node, right->node, false, false);
-  return product;
+  if (!within_limit(b, span) || !fits_update(b, dtg_op_find("matmul"), span) ||
+      !infers(b, "matmul", nodes, 2, span))
+    return dtg_value_error();
+  return dtg_build_tensor(dtg_add_matmul(b->graph, nodes[0], nodes[1], false, false), false);
 }
 
 static bool both_lists(const struct dtg_value *left, const struct dtg_value *right) {
