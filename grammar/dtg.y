@@ -84,7 +84,7 @@ static struct dtg_ast_name name_of(struct dtg_lexed token)
 %token <token> AS LAYER MODEL OPTIMIZER DATA TRAIN STRATEGY PARAM STATE UPDATE METRIC OUTPUT
 %token REPLICATE IN_GRAPH BETWEEN_GRAPH OVER PARAMS ON BALANCE BYTES ROUND_ROBIN SPLIT MIRRORED
 %token SHARDED SYNC ASYNC BACKUP STALENESS PLACE PREFER
-%token RESYNC UNCLOSED INVALID
+%token RESYNC INVALID
 
 %type <token> soft_word
 %type <name> name alias by
@@ -519,7 +519,7 @@ primary
   | STRING             { $$ = dtg_node_literal(parser, $1); }
   | TRUE               { $$ = dtg_node_literal(parser, $1); }
   | FALSE              { $$ = dtg_node_literal(parser, $1); }
-  | LPAREN expr RPAREN { $$ = dtg_node_parenthesized(parser, @$, $2); }
+  | LPAREN expr RPAREN { $$ = dtg_node_parenthesized($2); }
   | LBRACKET elements RBRACKET { $$ = $2; $$->span = @$; }
   ;
 
@@ -607,7 +607,9 @@ static int yyreport_syntax_error(const yypcontext_t *context, struct dtg_parser 
 {
   yysymbol_kind_t symbols[YYNTOKENS];
   enum dtg_token tokens[YYNTOKENS];
-  int count = yypcontext_expected_tokens(context, symbols, YYNTOKENS);
+  /* Past the cap nobody reads the message, and asking what would have been right takes long. */
+  bool is_shown = parser->ctx->diags.errors < DTG_DIAGS_MAX;
+  int count = is_shown ? yypcontext_expected_tokens(context, symbols, YYNTOKENS) : 0;
   if (count < 0)
     return count;
   for (int i = 0; i < count; i++)

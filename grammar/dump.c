@@ -573,9 +573,8 @@ void dtg_tokens_dump(struct dtg_ctx *ctx, uint32_t file, struct dtg_strbuf *out)
   for (;;) {
     struct dtg_lexed lexed = dtg_lex_next(lexer);
     struct dtg_position at = dtg_source_position(&ctx->sources, file, lexed.span.begin);
-    bool is_end = lexed.token == DTG_TOKEN_EOF || lexed.token == DTG_TOKEN_UNCLOSED;
-    dtg_strbuf_printf(out, "%u:%u %s", at.line, at.column,
-                      dtg_token_name(is_end ? DTG_TOKEN_EOF : lexed.token));
+    bool is_end = lexed.token == DTG_TOKEN_EOF;
+    dtg_strbuf_printf(out, "%u:%u %s", at.line, at.column, dtg_token_name(lexed.token));
     if (!is_end) {
       dtg_strbuf_putc(out, ' ');
       dtg_strbuf_write(out, lexer->source->text + lexed.span.begin,

@@ -28,8 +28,9 @@ enum dtg_level {
 
 struct dtg_flat {
   struct dtg_strbuf *out;
-  size_t limit;      // of out->len
-  bool in_subscript; // directly inside `[ ]` of a subscript, where `:` makes a slice
+  size_t limit;       // of out->len
+  bool in_subscript;  // directly inside `[ ]` of a subscript, where `:` makes a slice
+  const char *source; // text of the file, to keep the spelling of numbers; or NULL
 };
 
 enum dtg_level dtg_expr_level(const struct dtg_ast_expr *expr);

@@ -8,6 +8,10 @@ static void put_body(struct dtg_format *format, const struct dtg_ast_body *body)
 
 // ---- text and comments ----
 
+struct dtg_flat dtg_format_flat(const struct dtg_format *format, struct dtg_strbuf *out) {
+  return (struct dtg_flat){out, SIZE_MAX, false, format->source ? format->source->text : NULL};
+}
+
 void dtg_format_puts(struct dtg_format *format, const char *text) {
   dtg_strbuf_puts(format->out, text);
 }
@@ -138,11 +142,13 @@ static void close_block(struct dtg_format *format, uint32_t end) {
 // ---- statements ----
 
 static void put_label(struct dtg_format *format, const struct dtg_ast_label *label) {
-  dtg_ast_label_print(label, format->out);
+  struct dtg_flat flat = dtg_format_flat(format, format->out);
+  dtg_flat_label(&flat, label);
 }
 
 static void put_type(struct dtg_format *format, const struct dtg_ast_type *type) {
-  dtg_ast_type_print(type, format->out);
+  struct dtg_flat flat = dtg_format_flat(format, format->out);
+  dtg_flat_type(&flat, type);
 }
 
 static void put_value(struct dtg_format *format, const char *word, const char *name,
@@ -377,7 +383,7 @@ static bool put_flat_imports(struct dtg_format *format, const struct dtg_ast_ite
 
 static void put_import(struct dtg_format *format, const struct dtg_ast_item *item) {
   dtg_format_puts(format, "import ");
-  struct dtg_flat flat = {format->out, SIZE_MAX, false};
+  struct dtg_flat flat = dtg_format_flat(format, format->out);
   for (size_t i = 0; i < item->import.module.len; i++) {
     dtg_format_puts(format, i ? "." : "");
     dtg_format_puts(format, item->import.module.data[i].text);
@@ -494,7 +500,7 @@ static bool put_flat_strategy(struct dtg_format *format, const struct dtg_ast_it
   if (dtg_format_has_comment_before(format, item->span.end))
     return false;
   size_t begin = format->out->len;
-  struct dtg_flat flat = {format->out, SIZE_MAX, false};
+  struct dtg_flat flat = dtg_format_flat(format, format->out);
   dtg_format_puts(format, "{ ");
   for (size_t i = 0; i < item->strategy.clauses.len; i++) {
     const struct dtg_ast_clause *clause = &item->strategy.clauses.data[i];
@@ -520,7 +526,7 @@ static void put_strategy(struct dtg_format *format, const struct dtg_ast_item *i
   open_block(format, item->span,
              item->strategy.clauses.len ? item->strategy.clauses.data[0].span.begin
                                         : item->span.end);
-  struct dtg_flat flat = {format->out, SIZE_MAX, false};
+  struct dtg_flat flat = dtg_format_flat(format, format->out);
   for (size_t i = 0; i < item->strategy.clauses.len; i++) {
     const struct dtg_ast_clause *clause = &item->strategy.clauses.data[i];
     put_comment_lines(format, clause->span.begin, false);

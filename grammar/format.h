@@ -25,6 +25,8 @@ struct dtg_format {
 
 // ---- format.c ----
 
+// A printer of single lines into `out`.
+struct dtg_flat dtg_format_flat(const struct dtg_format *format, struct dtg_strbuf *out);
 void dtg_format_puts(struct dtg_format *format, const char *text);
 // A line break and the current indentation.
 void dtg_format_newline(struct dtg_format *format);

@@ -60,7 +60,7 @@ static bool put_if_fits(struct dtg_format *format, const struct dtg_ast_expr *ex
     return false;
   size_t used = dtg_format_column(format) + reserve;
   dtg_strbuf_clear(&format->scratch);
-  struct dtg_flat flat = {&format->scratch, SIZE_MAX, false};
+  struct dtg_flat flat = dtg_format_flat(format, &format->scratch);
   // Bytes are no fewer than columns; four bytes a column bound the work for any text.
   if (!is_leaf(expr))
     flat.limit = used < DTG_FMT_COLUMNS ? 4 * (DTG_FMT_COLUMNS - used) : 0;
@@ -75,7 +75,7 @@ static bool put_if_fits(struct dtg_format *format, const struct dtg_ast_expr *ex
 }
 
 static void put_flat_parts(struct dtg_format *format, const struct dtg_ast_expr *expr) {
-  struct dtg_flat flat = {format->out, SIZE_MAX, false};
+  struct dtg_flat flat = dtg_format_flat(format, format->out);
   dtg_flat_subscript_parts(&flat, expr);
 }
 
@@ -216,7 +216,7 @@ static void put_member(struct dtg_format *format, const struct dtg_ast_expr *exp
 
 static void put_labeled(struct dtg_format *format, const struct dtg_ast_expr *expr,
                         size_t reserve) {
-  struct dtg_flat flat = {format->out, SIZE_MAX, false};
+  struct dtg_flat flat = dtg_format_flat(format, format->out);
   dtg_flat_label(&flat, expr->labeled.label);
   dtg_format_puts(format, ": ");
   dtg_format_expr(format, expr->labeled.value, DTG_LEVEL_ANY, reserve);
@@ -259,7 +259,7 @@ static void put_broken(struct dtg_format *format, const struct dtg_ast_expr *exp
     dtg_format_expr(format, expr->lambda.body, DTG_LEVEL_ANY, reserve);
     break;
   default: {
-    struct dtg_flat flat = {format->out, SIZE_MAX, false};
+    struct dtg_flat flat = dtg_format_flat(format, format->out);
     dtg_flat_expr(&flat, expr, DTG_LEVEL_ANY);
   }
   }

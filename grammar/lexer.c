@@ -169,14 +169,71 @@ static void classify(struct dtg_lexer *lexer, struct dtg_lexed *lexed) {
   }
 }
 
+// ---- items ----
+
+static bool is_at_column_1(const struct dtg_lexer *lexer, const struct dtg_lexed *lexed) {
+  return lexed->span.begin == 0 || lexer->source->text[lexed->span.begin - 1] == '\n';
+}
+
+static enum dtg_token word_of(const struct dtg_lexed *raw, bool with_clauses) {
+  if (raw->token != DTG_TOKEN_NAME)
+    return raw->token;
+  return dtg_token_of_word(raw->value.name, raw->span.end - raw->span.begin, with_clauses);
+}
+
+// A word of items followed by a name, a brace or a string; `data = 3` is no item.
+static bool begins_item(const struct dtg_lexer *lexer, const struct dtg_lexed *raw) {
+  if (!raw->is_first_on_line || !dtg_token_begins_item(word_of(raw, false)))
+    return false;
+  const char *next = lexer->source->text + raw->span.end;
+  next += strspn(next, " \t");
+  return strchr("_{\"", *next) || (*next >= 'a' && *next <= 'z') || (*next >= 'A' && *next <= 'Z');
+}
+
+// An item at the left edge of the file: whatever is open there was not closed.
+static bool is_next_item(const struct dtg_lexer *lexer, const struct dtg_lexed *raw) {
+  return is_at_column_1(lexer, raw) && begins_item(lexer, raw);
+}
+
+static struct dtg_lexed made_up_closer(struct dtg_lexer *lexer) {
+  static const enum dtg_token closers[] = {
+      [DTG_BRACKET_PAREN] = DTG_TOKEN_RPAREN,       [DTG_BRACKET_LIST] = DTG_TOKEN_RBRACKET,
+      [DTG_BRACKET_SUBSCRIPT] = DTG_TOKEN_RBRACKET, [DTG_BRACKET_IMPORT] = DTG_TOKEN_RBRACE,
+      [DTG_BRACKET_BODY] = DTG_TOKEN_RBRACE,        [DTG_BRACKET_STRATEGY] = DTG_TOKEN_RBRACE,
+  };
+  lexer->closers_pending--;
+  lexer->now.open--;
+  lexer->is_made_up = true;
+  uint32_t at = lexer->held.span.begin;
+  return (struct dtg_lexed){.token = closers[lexer->brackets[lexer->now.open].kind],
+                            .span = {lexer->file, at, at}};
+}
+
+// At the end of the file or at the next item with brackets open. No statement or argument looks
+// like an item, so the mistake is the bracket: it is reported, and all are closed as if it were
+// there.
+static struct dtg_lexed close_all(struct dtg_lexer *lexer, struct dtg_lexed raw) {
+  const struct dtg_bracket *bracket = dtg_lex_open_bracket(lexer);
+  bool is_end = raw.token == DTG_TOKEN_EOF;
+  struct dtg_diag *diag = dtg_error(&lexer->ctx->diags, bracket->span, "this `%c` is not closed",
+                                    lexer->source->text[bracket->span.begin]);
+  dtg_diag_note(diag, raw.span, is_end ? "the file ends here" : "the next item begins here");
+  lexer->closers_pending = lexer->now.open;
+  lexer->held = raw;
+  lexer->has_held = true;
+  return made_up_closer(lexer);
+}
+
 static struct dtg_lexed accept(struct dtg_lexer *lexer, struct dtg_lexed lexed) {
   lexer->last = lexed;
   lexer->before_last = lexer->now;
+  if (lexer->now.open && (lexed.token == DTG_TOKEN_EOF || is_next_item(lexer, &lexed)))
+    return close_all(lexer, lexed);
   classify(lexer, &lexed);
   track_brackets(lexer, &lexed);
-  if (lexer->gave_up || (lexed.token == DTG_TOKEN_EOF && lexer->now.open)) {
+  if (lexer->gave_up) {
     lexed = end_of_file(lexer);
-    lexed.token = DTG_TOKEN_UNCLOSED;
+    lexed.token = DTG_TOKEN_INVALID;
     return lexed;
   }
   track_words(lexer, &lexed);
@@ -209,25 +266,6 @@ static void drop_expression_brackets(struct dtg_lexer *lexer, size_t floor) {
     lexer->now.open--;
 }
 
-static bool is_at_column_1(const struct dtg_lexer *lexer, const struct dtg_lexed *lexed) {
-  return lexed->span.begin == 0 || lexer->source->text[lexed->span.begin - 1] == '\n';
-}
-
-static enum dtg_token word_of(const struct dtg_lexed *raw, bool with_clauses) {
-  if (raw->token != DTG_TOKEN_NAME)
-    return raw->token;
-  return dtg_token_of_word(raw->value.name, raw->span.end - raw->span.begin, with_clauses);
-}
-
-// A word of items followed by a name, a brace or a string; `data = 3` is no item.
-static bool begins_item(const struct dtg_lexer *lexer, const struct dtg_lexed *raw) {
-  if (!raw->is_first_on_line || !dtg_token_begins_item(word_of(raw, false)))
-    return false;
-  const char *next = lexer->source->text + raw->span.end;
-  next += strspn(next, " \t");
-  return strchr("_{\"", *next) || (*next >= 'a' && *next <= 'z') || (*next >= 'A' && *next <= 'Z');
-}
-
 // Whether parsing can go on at `raw`, with `base` bodies open around the error.
 static bool is_resume_point(struct dtg_lexer *lexer, const struct dtg_lexed *raw, size_t base) {
   if (raw->token == DTG_TOKEN_RBRACE && base > 0) {
@@ -242,11 +280,6 @@ static bool is_resume_point(struct dtg_lexer *lexer, const struct dtg_lexed *raw
   if (in_strategy(lexer))
     return dtg_token_begins_clause(word);
   return raw->is_first_on_line && dtg_token_begins_stmt(word);
-}
-
-// An item at the left edge of the file: the braces of the item before it were not closed.
-static bool is_next_item(const struct dtg_lexer *lexer, const struct dtg_lexed *raw) {
-  return is_at_column_1(lexer, raw) && begins_item(lexer, raw);
 }
 
 static struct dtg_lexed resync(struct dtg_lexer *lexer) {
@@ -265,13 +298,13 @@ static struct dtg_lexed resync(struct dtg_lexer *lexer) {
     raw = next_raw(lexer);
   }
   while (raw.token != DTG_TOKEN_EOF && !lexer->gave_up) {
-    if (is_resume_point(lexer, &raw, base))
-      break;
     if (is_next_item(lexer, &raw)) {
       lexer->now.open = base;
       lexer->closers_pending = base;
       break;
     }
+    if (is_resume_point(lexer, &raw, base))
+      break;
     skip(lexer, raw);
     raw = next_raw(lexer);
   }
@@ -292,15 +325,8 @@ static struct dtg_lexed resync(struct dtg_lexer *lexer) {
                             .span = {raw.span.file, raw.span.begin, raw.span.begin}};
 }
 
-static struct dtg_lexed made_up_closer(struct dtg_lexer *lexer) {
-  lexer->closers_pending--;
-  if (lexer->now.open)
-    lexer->now.open--;
-  uint32_t at = lexer->held.span.begin;
-  return (struct dtg_lexed){.token = DTG_TOKEN_RBRACE, .span = {lexer->file, at, at}};
-}
-
 struct dtg_lexed dtg_lex_next(struct dtg_lexer *lexer) {
+  lexer->is_made_up = false;
   if (lexer->recovering)
     return resync(lexer);
   if (lexer->closers_pending)

@@ -65,7 +65,8 @@ struct dtg_lexer {
   bool recovering;
   bool skipping;          // in search of the next statement: bad tokens are no news
   uint32_t synced_at;     // offset of the token where the last recovery ended
-  size_t closers_pending; // `}` to be made up
+  size_t closers_pending; // closing brackets to be made up
+  bool is_made_up;        // the last token was
   bool has_held;          // `held` comes before the scanner's next token
   struct dtg_lexed held;
 };

@@ -88,16 +88,15 @@ static void report_suffix(struct dtg_lexer *lexer, struct dtg_span span, size_t 
   const char *suffix =
       dtg_intern(&lexer->ctx->names, text + digits, span.end - span.begin - digits);
   struct dtg_span suffix_span = {span.file, span.begin + (uint32_t)digits, span.end};
-  if (suffix[0] == 'x' || suffix[0] == 'X') {
+  if (digits == 1 && text[0] == '0' && (suffix[0] == 'x' || suffix[0] == 'X')) {
     struct dtg_diag *diag = dtg_error(&lexer->ctx->diags, span, "a number is written in decimal");
     char *end;
     unsigned long long value = strtoull(text, &end, 16);
-    if (digits == 1 && text[0] == '0' && end == text + (span.end - span.begin) &&
-        value <= INT64_MAX && suffix[1])
+    if (end == text + (span.end - span.begin) && value <= INT64_MAX && suffix[1])
       dtg_diag_hint(diag, "write %llu", value);
     return;
   }
-  if (strcmp(suffix, "e") == 0 || strcmp(suffix, "E") == 0) {
+  if (suffix[0] == '\0' || strcmp(suffix, "e") == 0 || strcmp(suffix, "E") == 0) {
     dtg_lex_bad_number(lexer, span);
     return;
   }
@@ -146,6 +145,8 @@ void dtg_lex_bad_number(struct dtg_lexer *lexer, struct dtg_span span) {
   else if (text[size - 1] == '+' || text[size - 1] == '-' || text[size - 1] == 'e' ||
            text[size - 1] == 'E')
     dtg_diag_hint(diag, "digits are missing behind the exponent");
+  else if (memchr(text, '_', size))
+    dtg_diag_hint(diag, "a single `_` may stand between two digits");
   else
     dtg_diag_hint(diag, "floats are written like `0.5` and `1e-3`");
 }

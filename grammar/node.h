@@ -89,8 +89,8 @@ struct dtg_ast_expr *dtg_node_pipe(struct dtg_parser *parser, struct dtg_span sp
 // `label_expr` is an expression of the shape of a label; the label has yet to be checked.
 struct dtg_ast_expr *dtg_node_labeled(struct dtg_parser *parser, struct dtg_span span,
                                       struct dtg_ast_expr *label_expr, struct dtg_ast_expr *value);
-struct dtg_ast_expr *dtg_node_parenthesized(struct dtg_parser *parser, struct dtg_span span,
-                                            struct dtg_ast_expr *expr);
+// The span stays that of what stands inside the parentheses.
+struct dtg_ast_expr *dtg_node_parenthesized(struct dtg_ast_expr *expr);
 // A labelled name without arguments stands only behind `|>`; anywhere else it lacks its call.
 struct dtg_ast_expr *dtg_node_check_labeled(struct dtg_parser *parser, struct dtg_ast_expr *expr);
 

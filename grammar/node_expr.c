@@ -192,11 +192,8 @@ struct dtg_ast_expr *dtg_node_lambda(struct dtg_parser *parser, struct dtg_span 
   return expr;
 }
 
-struct dtg_ast_expr *dtg_node_parenthesized(struct dtg_parser *parser, struct dtg_span span,
-                                            struct dtg_ast_expr *expr) {
-  (void)parser;
+struct dtg_ast_expr *dtg_node_parenthesized(struct dtg_ast_expr *expr) {
   expr->parenthesized = true;
-  expr->span = span;
   return expr;
 }
 
@@ -206,6 +203,13 @@ static bool is_path(const struct dtg_ast_expr *expr) {
   while (expr->kind == DTG_EXPR_MEMBER || expr->kind == DTG_EXPR_SUBSCRIPT)
     expr = expr->kind == DTG_EXPR_MEMBER ? expr->member.object : expr->subscript.object;
   return expr->kind == DTG_EXPR_NAME;
+}
+
+// The path without the parentheses around it.
+static const char *path_text(struct dtg_parser *parser, const struct dtg_ast_expr *path) {
+  struct dtg_ast_expr bare = *path;
+  bare.parenthesized = false;
+  return hint_text(parser, &bare);
 }
 
 static bool is_pipe_target(const struct dtg_ast_expr *expr) {
@@ -237,6 +241,8 @@ static void report_pipe_target(struct dtg_parser *parser, const struct dtg_ast_e
     dtg_diag_hint(diag, "put the pipe in parentheses: `(%s |> %s) %s %s`", hint_text(parser, left),
                   hint_text(parser, first->binary.left), dtg_ast_binary_text(first->binary.op),
                   hint_text(parser, first->binary.right));
+  else if (right->parenthesized && is_path(right))
+    dtg_diag_hint(diag, "leave out the parentheses: `%s`", path_text(parser, right));
   else
     dtg_diag_hint(diag, "call a function there, or give the left side a name and use the name");
 }

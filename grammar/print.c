@@ -234,7 +234,18 @@ static void put_if(struct dtg_flat *flat, const struct dtg_ast_expr *expr) {
   dtg_flat_expr(flat, expr->if_else.else_value, DTG_LEVEL_ANY);
 }
 
+// Numbers as they were written: `1_000` and `1e5` say more than `1000` and `100000.0`.
+static bool put_as_written(struct dtg_flat *flat, const struct dtg_ast_expr *expr) {
+  bool is_number = expr->kind == DTG_EXPR_INT || expr->kind == DTG_EXPR_FLOAT;
+  if (!flat->source || !is_number)
+    return false;
+  dtg_strbuf_write(flat->out, flat->source + expr->span.begin, expr->span.end - expr->span.begin);
+  return true;
+}
+
 static void put_bare(struct dtg_flat *flat, const struct dtg_ast_expr *expr) {
+  if (put_as_written(flat, expr))
+    return;
   switch (expr->kind) {
   case DTG_EXPR_ERROR:
     put(flat, "<error>");
@@ -341,17 +352,17 @@ void dtg_flat_type(struct dtg_flat *flat, const struct dtg_ast_type *type) {
 }
 
 void dtg_ast_expr_print(const struct dtg_ast_expr *expr, struct dtg_strbuf *out) {
-  struct dtg_flat flat = {out, SIZE_MAX, false};
+  struct dtg_flat flat = {out, SIZE_MAX, false, NULL};
   dtg_flat_expr(&flat, expr, DTG_LEVEL_ANY);
 }
 
 void dtg_ast_type_print(const struct dtg_ast_type *type, struct dtg_strbuf *out) {
-  struct dtg_flat flat = {out, SIZE_MAX, false};
+  struct dtg_flat flat = {out, SIZE_MAX, false, NULL};
   dtg_flat_type(&flat, type);
 }
 
 void dtg_ast_label_print(const struct dtg_ast_label *label, struct dtg_strbuf *out) {
-  struct dtg_flat flat = {out, SIZE_MAX, false};
+  struct dtg_flat flat = {out, SIZE_MAX, false, NULL};
   dtg_flat_label(&flat, label);
 }
 

@@ -67,6 +67,11 @@ static void name_groups(struct expectation *expected) {
     drop_matching(expected, dtg_token_begins_item);
     expected->has[DTG_TOKEN_EOF] = false;
   }
+  if (has(expected, DTG_TOKEN_FN) && has(expected, DTG_TOKEN_NAME)) {
+    add_words(expected, "a type");
+    expected->has[DTG_TOKEN_FN] = false;
+    drop_matching(expected, dtg_token_is_name);
+  }
   if (has(expected, DTG_TOKEN_RETURN) && has(expected, DTG_TOKEN_FOR)) {
     add_words(expected, "a statement");
     drop_matching(expected, dtg_token_begins_stmt);
@@ -89,6 +94,8 @@ static size_t count_tokens(const struct expectation *expected) {
 }
 
 static void drop_continuations(struct expectation *expected) {
+  if (has(expected, DTG_TOKEN_BALANCE))
+    drop(expected, (enum dtg_token[]){DTG_TOKEN_COLON, DTG_TOKEN_SLASH}, 2);
   if (!has(expected, DTG_TOKEN_PLUS)) {
     // After a label: `=` and `:` say more than its further parts.
     if (has(expected, DTG_TOKEN_ASSIGN))
@@ -98,6 +105,8 @@ static void drop_continuations(struct expectation *expected) {
   struct expectation rest = *expected;
   drop(&rest, continuations, COUNT(continuations));
   drop(&rest, (enum dtg_token[]){DTG_TOKEN_LPAREN, DTG_TOKEN_COLON}, 2);
+  if (has(&rest, DTG_TOKEN_COMMA))
+    rest.has[DTG_TOKEN_ASSIGN] = false; // the name of an argument
   if (rest.count || count_tokens(&rest))
     *expected = rest;
 }
@@ -137,25 +146,29 @@ static void put_quoted(struct dtg_parser *parser, struct dtg_span span, struct d
   dtg_strbuf_puts(out, shown < size ? "...`" : "`");
 }
 
-static bool is_end(enum dtg_token token) {
-  return token == DTG_TOKEN_EOF || token == DTG_TOKEN_UNCLOSED;
-}
-
 static bool is_closer(enum dtg_token token) {
   return token == DTG_TOKEN_RPAREN || token == DTG_TOKEN_RBRACKET || token == DTG_TOKEN_RBRACE;
 }
 
-// The bracket that was open when the token at fault was read.
+static bool matches(char opener, enum dtg_token closer) {
+  return (opener == '(' && closer == DTG_TOKEN_RPAREN) ||
+         (opener == '[' && closer == DTG_TOKEN_RBRACKET) ||
+         (opener == '{' && closer == DTG_TOKEN_RBRACE);
+}
+
+// The bracket that was open when the token at fault was read, if it seems to be the matter.
 static void note_open_bracket(struct dtg_parser *parser, struct dtg_diag *diag,
                               enum dtg_token saw) {
   const struct dtg_lex_context *before = &parser->lexer.before_last;
-  if (before->open == 0 || !(is_end(saw) || is_closer(saw) || parser->lexer.last.is_first_on_line))
+  if (before->open == 0)
     return;
   const struct dtg_bracket *bracket = &parser->lexer.brackets[before->open - 1];
-  if (!is_end(saw) && !is_closer(saw) && bracket->kind >= DTG_BRACKET_BODY)
-    return;
-  dtg_diag_note(diag, bracket->span, "`%c` was opened here",
-                parser->lexer.source->text[bracket->span.begin]);
+  char opener = parser->lexer.source->text[bracket->span.begin];
+  bool is_wrong_closer = is_closer(saw) && !matches(opener, saw);
+  bool is_cut_off =
+      parser->lexer.last.is_first_on_line && bracket->kind < DTG_BRACKET_BODY && !is_closer(saw);
+  if (is_wrong_closer || is_cut_off)
+    dtg_diag_note(diag, bracket->span, "`%c` was opened here", opener);
 }
 
 static const char *near_word(const struct expectation *expected, const char *name) {
@@ -190,7 +203,10 @@ static void add_hint(struct dtg_parser *parser, struct dtg_diag *diag,
   } else if (saw == DTG_TOKEN_LPAREN && has(expected, DTG_TOKEN_ASSIGN) &&
              has(expected, DTG_TOKEN_COLON) && !has(expected, DTG_TOKEN_PLUS)) {
     dtg_diag_hint(diag, "a statement is `name = value` or `label: call`");
-  } else if (has(expected, DTG_TOKEN_NAME) && (dtg_token_class(saw) == DTG_CLASS_WORD)) {
+  } else if (is_closer(saw) && parser->lexer.before_last.open == 0) {
+    dtg_diag_hint(diag, "nothing is open here that `%s` could close", dtg_token_text(saw));
+  } else if (dtg_token_class(saw) == DTG_CLASS_WORD && has(expected, DTG_TOKEN_NAME) &&
+             (!has(expected, DTG_TOKEN_INT) || saw == DTG_TOKEN_BY)) {
     dtg_diag_hint(diag, "`%s` is a reserved word", dtg_token_text(saw));
   } else if (has(expected, DTG_TOKEN_NAME) && dtg_token_class(saw) == DTG_CLASS_CLAUSE) {
     dtg_diag_hint(diag, "`%s` is a reserved word inside a strategy", dtg_token_text(saw));
@@ -199,7 +215,8 @@ static void add_hint(struct dtg_parser *parser, struct dtg_diag *diag,
 
 void dtg_report_syntax_error(struct dtg_parser *parser, struct dtg_span at, enum dtg_token saw,
                              const enum dtg_token *tokens, size_t count) {
-  if (saw == DTG_TOKEN_INVALID || saw == DTG_TOKEN_RESYNC || parser->lexer.gave_up)
+  if (saw == DTG_TOKEN_INVALID || saw == DTG_TOKEN_RESYNC || parser->lexer.gave_up ||
+      parser->lexer.is_made_up)
     return; // reported where it arose
   struct expectation expected = {0};
   for (size_t i = 0; i < count; i++)
@@ -217,7 +234,7 @@ void dtg_report_syntax_error(struct dtg_parser *parser, struct dtg_span at, enum
     put_quoted(parser, previous->span, &text);
   }
   dtg_strbuf_puts(&text, ", saw ");
-  if (is_end(saw)) {
+  if (saw == DTG_TOKEN_EOF) {
     dtg_strbuf_puts(&text, "the end of the file");
     at = (struct dtg_span){at.file, previous->span.end, previous->span.end};
   } else {

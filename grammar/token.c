@@ -5,11 +5,12 @@
 struct row {
   const char *name;
   const char *text;
+  size_t size; // of the text
   enum dtg_token_class class;
 };
 
 static const struct row rows[] = {
-#define DTG_TOKEN(name, class, text) {#name, text, DTG_CLASS_##class},
+#define DTG_TOKEN(name, class, text) {#name, text, sizeof(text) - 1, DTG_CLASS_##class},
 #include "grammar/tokens.def"
 #undef DTG_TOKEN
 };
@@ -18,7 +19,7 @@ static const struct row rows[] = {
 #define ROWS (sizeof rows / sizeof rows[0])
 
 static const struct row *row_of(enum dtg_token token) {
-  static const struct row end = {"EOF", "end of file", DTG_CLASS_END};
+  static const struct row end = {"EOF", "end of file", 11, DTG_CLASS_END};
   size_t index = (size_t)token - FIRST;
   return token >= FIRST && index < ROWS ? &rows[index] : &end;
 }
@@ -35,9 +36,10 @@ const char *dtg_token_text(enum dtg_token token) {
 
 enum dtg_token dtg_token_of_word(const char *text, size_t size, bool in_strategy) {
   for (size_t i = 0; i < ROWS; i++) {
-    bool is_word = rows[i].class == DTG_CLASS_WORD || rows[i].class == DTG_CLASS_SOFT ||
-                   (in_strategy && rows[i].class == DTG_CLASS_CLAUSE);
-    if (is_word && strlen(rows[i].text) == size && memcmp(rows[i].text, text, size) == 0)
+    if (rows[i].size != size || memcmp(rows[i].text, text, size) != 0)
+      continue;
+    if (rows[i].class == DTG_CLASS_WORD || rows[i].class == DTG_CLASS_SOFT ||
+        (in_strategy && rows[i].class == DTG_CLASS_CLAUSE))
       return (enum dtg_token)(FIRST + i);
   }
   return DTG_TOKEN_NAME;
