@@ -165,9 +165,10 @@ static struct dtg_value call_function(struct dtg_build *b, const struct dtg_symb
                                       const struct dtg_build_call *call) {
   size_t count = symbol->item->function.parameters.len;
   struct dtg_build_given *given = DTG_NEW_ARRAY(&b->ctx->arena, struct dtg_build_given, count);
-  struct dtg_build_frame frame = {.parent = b->frame, .symbol = symbol, .call = call->span};
+  struct dtg_build_frame *frame = DTG_NEW(&b->ctx->arena, struct dtg_build_frame);
+  *frame = (struct dtg_build_frame){.parent = b->frame, .symbol = symbol, .call = call->span};
   struct dtg_value value = dtg_value_error();
-  if (!dtg_build_match(b, symbol, call, given) || !dtg_build_enter(b, &frame))
+  if (!dtg_build_match(b, symbol, call, given) || !dtg_build_enter(b, frame))
     return value;
   const char *outer = b->graph->path;
   b->graph->path = labeled_path(b, call);
@@ -175,7 +176,7 @@ static struct dtg_value call_function(struct dtg_build *b, const struct dtg_symb
   if (dtg_build_bind_parameters(b, env, symbol, given, call->span))
     value = function_result(b, env, symbol->item);
   b->graph->path = outer;
-  dtg_build_leave(b, &frame);
+  dtg_build_leave(b, frame);
   return value;
 }
 

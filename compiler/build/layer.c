@@ -108,9 +108,10 @@ static struct dtg_value layer_result(struct dtg_build *b, struct dtg_build_env *
 static struct dtg_value run_layer(struct dtg_build *b, const struct dtg_build_instance *instance,
                                   const struct dtg_build_given *given, struct dtg_span span) {
   const struct dtg_symbol *symbol = instance->symbol;
-  struct dtg_build_frame frame = {.parent = b->frame, .symbol = symbol, .call = span};
+  struct dtg_build_frame *frame = DTG_NEW(&b->ctx->arena, struct dtg_build_frame);
+  *frame = (struct dtg_build_frame){.parent = b->frame, .symbol = symbol, .call = span};
   struct dtg_value value = dtg_value_error();
-  if (!dtg_build_enter(b, &frame))
+  if (!dtg_build_enter(b, frame))
     return value;
   const char *outer = b->graph->path;
   b->graph->path = instance->path;
@@ -120,7 +121,7 @@ static struct dtg_value run_layer(struct dtg_build *b, const struct dtg_build_in
   if (dtg_build_bind_parameters(b, env, symbol, given, span))
     value = layer_result(b, env, symbol->item);
   b->graph->path = outer;
-  dtg_build_leave(b, &frame);
+  dtg_build_leave(b, frame);
   return value;
 }
 

@@ -165,8 +165,9 @@ static void add_roots(struct optimizer_run *run, struct dtg_build_env *env, uint
 static void update_param(struct optimizer_run *run, uint32_t param, uint32_t gradient) {
   struct dtg_build *b = run->b;
   bool returned = false;
-  struct dtg_build_frame frame = {.parent = b->frame, .symbol = run->symbol, .call = run->call};
-  if (!dtg_build_enter(b, &frame))
+  struct dtg_build_frame *frame = DTG_NEW(&b->ctx->arena, struct dtg_build_frame);
+  *frame = (struct dtg_build_frame){.parent = b->frame, .symbol = run->symbol, .call = run->call};
+  if (!dtg_build_enter(b, frame))
     return;
   at_variable(b, param);
   struct dtg_build_env *env = dtg_env_new(b, run->symbol->home, DTG_ITEM_OPTIMIZER);
@@ -180,7 +181,7 @@ static void update_param(struct optimizer_run *run, uint32_t param, uint32_t gra
     dtg_build_body(b, env, run->symbol->item->function.body, &returned);
     add_roots(run, env, param, leaf);
   }
-  dtg_build_leave(b, &frame);
+  dtg_build_leave(b, frame);
 }
 
 // ---- states ----
