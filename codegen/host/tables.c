@@ -51,8 +51,11 @@ void cg_host_put_title(const struct cg_host *h, const struct dtg_node *subject,
                        const struct cg_kernel *kernel) {
   const char *path = subject ? subject->path : "";
   const char *name = subject && subject->name ? subject->name : kernel->comment;
-  const char *text = dtg_arena_printf(h->arena, "%s%s%s", path, *path && name && *name ? ": " : "",
-                                      name ? name : "");
+  const char *text = name ? name : "";
+  size_t length = strlen(path);
+  bool named = strncmp(text, path, length) == 0 && (text[length] == ':' || text[length] == '.');
+  if (length && !named)
+    text = dtg_arena_printf(h->arena, "%s%s%s", path, *text ? ": " : "", text);
   for (; *text; text++)
     if (text[0] != '*' || text[1] != '/') dtg_strbuf_putc(h->out, *text);
 }
