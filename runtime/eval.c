@@ -134,7 +134,7 @@ enum dtr_eval_state dtr_evaluator_advance(struct dtr_evaluator *evaluator) {
   evaluator->wave_end = evaluator->next + count;
   int64_t begin = dtr_env_now(evaluator->executor->env);
   atomic_store(&evaluator->dealt, evaluator->next);
-  dtr_pool_all(evaluator->executor->pool, run_chunks, evaluator);
+  dtr_pool_share(evaluator->executor->pool, run_chunks, evaluator);
   if (dtr_env_now(evaluator->executor->env) - begin < SHORT_WAVE &&
       evaluator->wave * 2 <= evaluator->most)
     evaluator->wave *= 2;

@@ -198,7 +198,7 @@ static void run_shards_together(struct dtr_executor *executor, const struct dtr_
     dtr_pool_post(executor->pool, team_first(executor, i), run_shards, &round);
   run_shards(&round, 0);
   for (int i = 1; i < executor->leaders; i++)
-    dtr_pool_wait(executor->pool, team_first(executor, i));
+    dtr_pool_settle(executor->pool, team_first(executor, i));
 }
 
 /* Asked at the beginning of a phase; `begin` gets its time. One thread has no choice. */

@@ -14,7 +14,11 @@ enum { SPINS = 2000, CACHE_LINE = 64 };
 /* One thread's mailbox, on cache lines of its own. */
 struct slot {
   struct dtr_word posted; /* jobs posted so far */
-  dtr_pool_job *job;      /* NULL: leave */
+  /* The last job that was begun by the thread or taken back by the poster: whoever moves this to
+   * the job's number has it. */
+  _Atomic uint32_t claimed;
+  uint32_t expected; /* the poster's: jobs not taken back */
+  dtr_pool_job *job; /* NULL: leave */
   void *context;
   struct dtr_pool *pool;
   int thread;
@@ -27,11 +31,19 @@ struct dtr_pool {
   struct slot *slots;
 };
 
+static bool claim(struct slot *slot, uint32_t number) {
+  uint32_t before = number - 1;
+  return atomic_compare_exchange_strong_explicit(&slot->claimed, &before, number,
+                                                 memory_order_acq_rel, memory_order_relaxed);
+}
+
 static void *work(void *argument) {
   struct slot *slot = argument;
   uint32_t seen = 0;
   for (;;) {
     seen = dtr_word_wait(&slot->posted, seen, slot->pool->spins);
+    if (!claim(slot, seen))
+      continue;
     if (!slot->job)
       return NULL;
     slot->job(slot->context, slot->thread);
@@ -102,14 +114,23 @@ void dtr_pool_post(struct dtr_pool *pool, int thread, dtr_pool_job *job, void *c
   struct slot *slot = &pool->slots[thread];
   slot->job = job;
   slot->context = context;
+  slot->expected++;
   dtr_word_advance(&slot->posted);
 }
 
 void dtr_pool_wait(struct dtr_pool *pool, int thread) {
   struct slot *slot = &pool->slots[thread];
-  uint32_t want = dtr_word_get(&slot->posted), have;
-  while ((have = dtr_word_get(&slot->done)) != want)
+  uint32_t have;
+  while ((have = dtr_word_get(&slot->done)) != slot->expected)
     dtr_word_wait(&slot->done, have, pool->spins);
+}
+
+void dtr_pool_settle(struct dtr_pool *pool, int thread) {
+  struct slot *slot = &pool->slots[thread];
+  if (claim(slot, dtr_word_get(&slot->posted)))
+    slot->expected--;
+  else
+    dtr_pool_wait(pool, thread);
 }
 
 void dtr_pool_all(struct dtr_pool *pool, dtr_pool_job *job, void *context) {
@@ -118,6 +139,14 @@ void dtr_pool_all(struct dtr_pool *pool, dtr_pool_job *job, void *context) {
   job(context, 0);
   for (int t = 1; t < pool->threads; t++)
     dtr_pool_wait(pool, t);
+}
+
+void dtr_pool_share(struct dtr_pool *pool, dtr_pool_job *job, void *context) {
+  for (int t = 1; t < pool->threads; t++)
+    dtr_pool_post(pool, t, job, context);
+  job(context, 0);
+  for (int t = 1; t < pool->threads; t++)
+    dtr_pool_settle(pool, t);
 }
 
 /* ---- tiles ---- */
@@ -154,5 +183,5 @@ void dtr_team_tiles(struct dtr_team *team, int64_t tiles, dtr_tile_job *job, voi
     dtr_pool_post(team->pool, team->first + i, take_tiles, &deal);
   take_tiles(&deal, team->first);
   for (int i = 1; i < workers; i++)
-    dtr_pool_wait(team->pool, team->first + i);
+    dtr_pool_settle(team->pool, team->first + i);
 }

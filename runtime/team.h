@@ -26,11 +26,17 @@ int dtr_pool_threads(const struct dtr_pool *pool);
 /* How often a wait of this pool looks before it sleeps: 0 if threads outnumber processors. */
 int dtr_pool_spins(const struct dtr_pool *pool);
 
-/* Runs `job` on an idle thread other than the caller's; each post is followed by one wait. */
+/* Runs `job` on an idle thread other than the caller's; each post is followed by one wait or
+ * settle. */
 void dtr_pool_post(struct dtr_pool *pool, int thread, dtr_pool_job *job, void *context);
 void dtr_pool_wait(struct dtr_pool *pool, int thread);
-/* Runs `job` once on each thread, returns when all are done. Called by thread 0. */
+/* For jobs that take work until none is left, when none is left: a job that its thread has not
+ * begun is taken back, so that nobody waits for a thread that the system has no processor for. */
+void dtr_pool_settle(struct dtr_pool *pool, int thread);
+
+/* Called by thread 0. All: runs `job` once on each thread. Share: on those that come in time. */
 void dtr_pool_all(struct dtr_pool *pool, dtr_pool_job *job, void *context);
+void dtr_pool_share(struct dtr_pool *pool, dtr_pool_job *job, void *context);
 
 /* Threads first .. first+count-1; `first` leads. */
 struct dtr_team {

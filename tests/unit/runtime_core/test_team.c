@@ -36,6 +36,37 @@ static void all_threads_run_a_job_once(void **state) {
   }
 }
 
+/* Work that is taken until none is left: all of it is done, by whoever came in time. */
+struct heap {
+  _Atomic int left;
+  _Atomic int done;
+};
+
+static void take_from_heap(void *context, int thread) {
+  struct heap *heap = context;
+  (void)thread;
+  while (atomic_fetch_sub(&heap->left, 1) > 0)
+    atomic_fetch_add(&heap->done, 1);
+}
+
+static void shared_work_is_done_once(void **state) {
+  (void)state;
+  for (int threads = 1; threads <= 6; threads++) {
+    struct dtr_pool *pool = new_pool(threads);
+    for (int i = 0; i < 3000; i++) {
+      struct heap heap = {.left = i % 7};
+      dtr_pool_share(pool, take_from_heap, &heap);
+      assert_int_equal(heap.done, i % 7);
+      memset(&heap, 0xff, sizeof heap); /* nobody may look at it any more */
+    }
+    _Atomic int calls[6] = {0};
+    dtr_pool_all(pool, count_call, calls); /* jobs taken back leave no trace */
+    for (int t = 0; t < threads; t++)
+      assert_int_equal(calls[t], 1);
+    dtr_pool_free(pool);
+  }
+}
+
 enum { MOST_TILES = 1000 };
 struct tally {
   int first, count;
@@ -127,9 +158,8 @@ static void teams_work_side_by_side(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(all_threads_run_a_job_once),
-      cmocka_unit_test(tiles_are_dealt_once),
-      cmocka_unit_test(one_tile_wakes_nobody),
+      cmocka_unit_test(all_threads_run_a_job_once), cmocka_unit_test(shared_work_is_done_once),
+      cmocka_unit_test(tiles_are_dealt_once),       cmocka_unit_test(one_tile_wakes_nobody),
       cmocka_unit_test(teams_work_side_by_side),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
