@@ -32,9 +32,19 @@ struct dtr_remarks {
 bool dtr_checkpoint_newest(const struct dtr_env *env, const char *folder, int64_t *step,
                            struct dtr_error *error);
 
+/* Writes the checkpoints of a run; all memory is taken when it is made. Borrows its arguments. */
+struct dtr_checkpoint_writer;
+bool dtr_checkpoint_writer_make(const struct dtr_env *env, const struct dtr_program *program,
+                                const char *folder, int64_t keep, const char *variables,
+                                struct dtr_checkpoint_writer **writer, struct dtr_error *error);
+void dtr_checkpoint_writer_free(struct dtr_checkpoint_writer *writer);
 /* Makes the folder if need be, writes, then removes all but the newest `keep` (0 = keep all) of
  * those at or before this step: later ones are another run's. `written` (may be NULL,
  * `written_size` bytes) gets the path. */
+bool dtr_checkpoint_writer_save(struct dtr_checkpoint_writer *writer,
+                                const struct dtr_checkpoint_state *state, char *written,
+                                size_t written_size, struct dtr_error *error);
+/* The three in one, for a single checkpoint. */
 bool dtr_checkpoint_save(const struct dtr_env *env, const struct dtr_program *program,
                          const char *folder, int64_t keep, const char *variables,
                          const struct dtr_checkpoint_state *state, char *written,

@@ -44,12 +44,23 @@ const char *dtr_safetensors_metadata(const struct dtr_safetensors *file, const c
 bool dtr_safetensors_read(const struct dtr_safetensors *file, const struct dtr_tensor *tensor,
                           void *bytes, struct dtr_error *error);
 
+/* Writes files of the same tensors again and again; all memory is taken when it is made.
+ * `bytes[i]` are those of tensors[i], read at each write; any order, names distinct; names and
+ * bytes must outlive the writer. `metadata_bytes`: room for all keys and values, with 6 for the
+ * punctuation of each pair. */
+struct dtr_safetensors_writer;
+bool dtr_safetensors_writer_make(uint32_t count, const struct dtr_tensor *tensors,
+                                 const void *const *bytes, int64_t metadata_bytes,
+                                 struct dtr_safetensors_writer **writer, struct dtr_error *error);
+void dtr_safetensors_writer_free(struct dtr_safetensors_writer *writer);
+/* Tensor `index` in the order of the file, and its bytes. */
+const struct dtr_tensor *dtr_safetensors_writer_at(const struct dtr_safetensors_writer *writer,
+                                                   uint32_t index, const void **bytes);
 /* Writes `path` in place (no temporary name): see checkpoint.h for the safe way. Messages call the
- * file `name`, what the user knows it by. `bytes[i]` are those of tensors[i]; any order, names
- * distinct. */
-bool dtr_safetensors_write(const struct dtr_env *env, const char *path, const char *name,
-                           uint32_t count, const struct dtr_tensor *tensors,
-                           const void *const *bytes, uint32_t metadata_count,
-                           const struct dtr_metadata *metadata, bool sync, struct dtr_error *error);
+ * file `name`, what the user knows it by. */
+bool dtr_safetensors_writer_write(struct dtr_safetensors_writer *writer, const struct dtr_env *env,
+                                  const char *path, const char *name, uint32_t metadata_count,
+                                  const struct dtr_metadata *metadata, bool sync,
+                                  struct dtr_error *error);
 
 #endif

@@ -51,23 +51,21 @@ bool dtr_tensor_missing(const char *path, const struct dtr_variable *variable,
 
 /* ---- writing ---- */
 
-static bool variables_write(const struct dtr_env *env, const struct dtr_program *program,
-                            const char *path, const char *name, const char *variables,
-                            uint32_t metadata_count, const struct dtr_metadata *metadata,
-                            struct dtr_error *error) {
+bool dtr_tensors_writer_make(const struct dtr_program *program, const char *variables,
+                             int64_t metadata_bytes, struct dtr_safetensors_writer **writer,
+                             struct dtr_error *error) {
   uint32_t count = program->variable_count;
-  struct dtr_tensor *tensors = calloc(count + 1, sizeof *tensors);
-  const void **bytes = calloc(count + 1, sizeof *bytes);
+  struct dtr_tensor *tensors = calloc((size_t)count + 1, sizeof *tensors);
+  const void **bytes = calloc((size_t)count + 1, sizeof *bytes);
   bool done = false;
   if (tensors && bytes) {
     for (uint32_t i = 0; i < count; i++) {
       tensors[i] = dtr_tensor_of(&program->variables[i]);
       bytes[i] = variables + program->variables[i].offset;
     }
-    done = dtr_safetensors_write(env, path, name, count, tensors, bytes, metadata_count, metadata,
-                                 true, error);
+    done = dtr_safetensors_writer_make(count, tensors, bytes, metadata_bytes, writer, error);
   } else {
-    dtr_error_memory(error, count * (int64_t)sizeof *tensors, name);
+    dtr_error_memory(error, count * (int64_t)sizeof *tensors, "writing tensors");
   }
   free(bytes);
   free(tensors);
@@ -85,13 +83,14 @@ static int folder_sync(const struct dtr_env *env, const char *path) {
   return env->path_sync(env->context, folder);
 }
 
-bool dtr_tensors_write(const struct dtr_env *env, const struct dtr_program *program,
-                       const char *path, const char *variables, uint32_t metadata_count,
+bool dtr_tensors_write(struct dtr_safetensors_writer *writer, const struct dtr_env *env,
+                       const char *path, uint32_t metadata_count,
                        const struct dtr_metadata *metadata, struct dtr_error *error) {
   char temporary[PATH_MAX];
   if (snprintf(temporary, sizeof temporary, "%s" TEMPORARY, path) >= (int)sizeof temporary)
     return dtr_error_system(error, DTR_STATUS_IO, ENAMETOOLONG, "cannot write %s", path);
-  if (!variables_write(env, program, temporary, path, variables, metadata_count, metadata, error)) {
+  if (!dtr_safetensors_writer_write(writer, env, temporary, path, metadata_count, metadata, true,
+                                    error)) {
     env->path_unlink(env->context, temporary);
     return false;
   }
@@ -109,7 +108,12 @@ bool dtr_tensors_write(const struct dtr_env *env, const struct dtr_program *prog
 
 bool dtr_tensors_save(const struct dtr_env *env, const struct dtr_program *program,
                       const char *path, const char *variables, struct dtr_error *error) {
-  return dtr_tensors_write(env, program, path, variables, 0, NULL, error);
+  struct dtr_safetensors_writer *writer;
+  if (!dtr_tensors_writer_make(program, variables, 0, &writer, error))
+    return false;
+  bool done = dtr_tensors_write(writer, env, path, 0, NULL, error);
+  dtr_safetensors_writer_free(writer);
+  return done;
 }
 
 /* ---- --init ---- */

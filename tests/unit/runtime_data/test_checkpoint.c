@@ -108,6 +108,41 @@ static void equal_runs_write_equal_bytes(void **state) {
   free(second);
 }
 
+/* A writer reads the variables at each save. */
+static void a_writer_follows_the_variables(void **state) {
+  (void)state;
+  struct dtr_checkpoint_writer *writer;
+  char path[128];
+  assert_true(
+      dtr_checkpoint_writer_make(dtr_env_real(), &program, "ck", 2, block, &writer, &error));
+  for (int64_t step = 1; step <= 5; step++) {
+    struct dtr_checkpoint_state run = {.step = step, .seed = INT64_MIN};
+    block[0] = (char)step;
+    assert_true(dtr_checkpoint_writer_save(writer, &run, path, sizeof path, &error));
+    expect_step(step);
+    assert_memory_equal(loaded, block, BLOCK);
+  }
+  assert_string_equal(path, "ck/step-000000000005.safetensors");
+  assert_false(help_exists("ck/step-000000000003.safetensors"));
+  assert_true(help_exists("ck/step-000000000004.safetensors"));
+  dtr_checkpoint_writer_free(writer);
+}
+
+/* Names that only look like a checkpoint's are left alone. */
+static void other_files_are_left_alone(void **state) {
+  (void)state;
+  static const char *const names[] = {"ck/step-0000000000001.safetensors", "ck/step-1.safetensors",
+                                      "ck/step-000000000001.safetensors.tmp",
+                                      "ck/step-99999999999999999999.safetensors"};
+  save_good(10, 0);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    help_write_text(names[i], "");
+  save_good(20, 1);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    assert_true(help_exists(names[i]));
+  expect_step(20);
+}
+
 static void the_newest_are_kept(void **state) {
   (void)state;
   for (int64_t step = 10; step <= 50; step += 10)
@@ -159,7 +194,7 @@ static void every_damage_is_found(void **state) {
       assert_non_null(strstr(remarks_text, "; trying the checkpoint before it\n"));
     bytes[at] ^= 4;
   }
-  for (size_t length = 0; length < size; length++) {
+  for (size_t length = 0; length < size; length += 5) {
     help_write(path, bytes, length);
     remarks_text[0] = 0;
     expect_step(10);
@@ -356,6 +391,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(a_checkpoint_comes_back, reset),
       cmocka_unit_test_setup(equal_runs_write_equal_bytes, reset),
+      cmocka_unit_test_setup(a_writer_follows_the_variables, reset),
+      cmocka_unit_test_setup(other_files_are_left_alone, reset),
       cmocka_unit_test_setup(the_newest_are_kept, reset),
       cmocka_unit_test_setup(nothing_to_load, reset),
       cmocka_unit_test_setup(every_damage_is_found, reset),

@@ -7,6 +7,18 @@
 
 static struct dtr_error error;
 
+static bool write_once(const struct dtr_env *env, const char *path, const char *name,
+                       uint32_t count, const struct dtr_tensor *tensors, const void *const *bytes,
+                       uint32_t metadata_count, const struct dtr_metadata *metadata, bool sync,
+                       struct dtr_error *problem) {
+  struct dtr_safetensors_writer *writer;
+  assert_true(dtr_safetensors_writer_make(count, tensors, bytes, 100, &writer, problem));
+  bool done = dtr_safetensors_writer_write(writer, env, path, name, metadata_count, metadata, sync,
+                                           problem);
+  dtr_safetensors_writer_free(writer);
+  return done;
+}
+
 /* A file with this header and so many bytes of data behind it. */
 static void file_make(const char *header, size_t data) {
   size_t length = strlen(header);
@@ -44,8 +56,7 @@ static void tensors_go_and_come_back(void **state) {
   const void *bytes[] = {w, &b, NULL};
   const struct dtr_metadata metadata[] = {{"step", "500"}, {"quote", "a\"b\n"}};
   dtr_error_clear(&error);
-  assert_true(dtr_safetensors_write(dtr_env_real(), "t", "t", 3, tensors, bytes, 2, metadata, true,
-                                    &error));
+  assert_true(write_once(dtr_env_real(), "t", "t", 3, tensors, bytes, 2, metadata, true, &error));
   struct dtr_safetensors *file;
   assert_true(dtr_safetensors_open(dtr_env_real(), "t", &file, &error));
   assert_int_equal(dtr_safetensors_count(file), 3);
@@ -61,6 +72,38 @@ static void tensors_go_and_come_back(void **state) {
   assert_null(dtr_safetensors_find(file, "v"));
   assert_string_equal(dtr_safetensors_metadata(file, "quote"), "a\"b\n");
   assert_null(dtr_safetensors_metadata(file, "none"));
+  dtr_safetensors_close(file);
+}
+
+/* The room for the header is enough for the worst names and shapes. */
+static void headers_of_the_worst_kind(void **state) {
+  (void)state;
+  enum { COUNT = 40 };
+  char names[COUNT][64];
+  struct dtr_tensor tensors[COUNT];
+  const void *bytes[COUNT];
+  char value[101] = {0};
+  memset(value, 1, 93);
+  for (int i = 0; i < COUNT; i++) {
+    memset(names[i], i % 3 == 0 ? 1 : i % 3 == 1 ? '"' : '\\', 60);
+    snprintf(names[i] + 60, 4, "%d", i);
+    tensors[i] = (struct dtr_tensor){.name = names[i], .element = DTR_ELEMENT_BOOL, .rank = 8};
+    for (int axis = 1; axis < 8; axis++)
+      tensors[i].dims[axis] = INT64_MAX;
+    bytes[i] = NULL;
+  }
+  const struct dtr_metadata metadata = {"k", value};
+  struct dtr_safetensors *file;
+  dtr_error_clear(&error);
+  bool done =
+      write_once(dtr_env_real(), "t", "t", COUNT, tensors, bytes, 1, &metadata, false, &error);
+  help_expect_none(&error);
+  assert_true(done);
+  assert_true(dtr_safetensors_open(dtr_env_real(), "t", &file, &error));
+  assert_int_equal(dtr_safetensors_count(file), COUNT);
+  assert_string_equal(dtr_safetensors_metadata(file, "k"), value);
+  for (int i = 0; i < COUNT; i++)
+    assert_non_null(dtr_safetensors_find(file, names[i]));
   dtr_safetensors_close(file);
 }
 
@@ -150,16 +193,16 @@ static void failing_disks(void **state) {
   struct dtr_env env = dtr_env_faulty(&fault);
   struct dtr_safetensors *file;
   dtr_error_clear(&error);
-  assert_false(dtr_safetensors_write(&env, "d", "d", 1, &tensor, &bytes, 0, NULL, true, &error));
+  assert_false(write_once(&env, "d", "d", 1, &tensor, &bytes, 0, NULL, true, &error));
   help_expect(&error, DTR_STATUS_IO, "cannot write d: No space left on device");
   fault = (struct dtr_env_fault){.below = dtr_env_real(), .fail_close = 1, .error = EIO};
-  assert_false(dtr_safetensors_write(&env, "d", "d", 1, &tensor, &bytes, 0, NULL, false, &error));
+  assert_false(write_once(&env, "d", "d", 1, &tensor, &bytes, 0, NULL, false, &error));
   help_expect(&error, DTR_STATUS_IO, "cannot write d: Input/output error");
   fault = (struct dtr_env_fault){.below = dtr_env_real(), .fail_open = 1, .error = EACCES};
-  assert_false(dtr_safetensors_write(&env, "d", "d", 1, &tensor, &bytes, 0, NULL, false, &error));
+  assert_false(write_once(&env, "d", "d", 1, &tensor, &bytes, 0, NULL, false, &error));
   help_expect(&error, DTR_STATUS_IO, "cannot create d: Permission denied");
   fault = (struct dtr_env_fault){.below = dtr_env_real(), .longest_transfer = 1};
-  assert_true(dtr_safetensors_write(&env, "d", "d", 1, &tensor, &bytes, 0, NULL, true, &error));
+  assert_true(write_once(&env, "d", "d", 1, &tensor, &bytes, 0, NULL, true, &error));
   assert_true(dtr_safetensors_open(&env, "d", &file, &error));
   char back[4];
   assert_true(dtr_safetensors_read(file, dtr_safetensors_at(file, 0), back, &error));
@@ -174,6 +217,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(tensors_go_and_come_back),
       cmocka_unit_test(files_of_others_are_read),
+      cmocka_unit_test(headers_of_the_worst_kind),
       cmocka_unit_test(bad_headers),
       cmocka_unit_test(bad_entries),
       cmocka_unit_test(bad_layouts),
