@@ -38,7 +38,9 @@ struct dtg_plan_buffer {
   uint32_t node;
   struct dtg_location at;
   int64_t bytes;               /* rounded up to 64 */
-  uint32_t first_step, last_step; /* live range in steps, inclusive; arena buffers only */
+  /* Live range in steps, inclusive; arena buffers only. What is read after the last step (outputs) has
+   * the number of steps as its last one. */
+  uint32_t first_step, last_step;
   uint32_t in_place_of;        /* buffer whose memory it took over; DTG_NO_NODE */
 };
 

@@ -113,34 +113,53 @@ static bool merge_producers(struct dtg_fuse *fuse, uint32_t node) {
   return merged;
 }
 
-/* Neighbours are worth one kernel if they walk the same axes and read the same memory, or results of
- * one kernel; numbers always are. */
-static bool try_neighbours(struct dtg_fuse *fuse, uint32_t a, uint32_t b) {
+/* Neighbours walk the same axes and have no path between them. */
+static bool try_neighbours(struct dtg_fuse *fuse, uint32_t a, uint32_t b, int64_t full) {
   if (a == b || a == DTG_NO_GROUP || b == DTG_NO_GROUP)
     return false;
   const struct dtg_fuse_group *first = group_at(fuse, a), *second = group_at(fuse, b);
-  if (!first->loops || !second->loops || first->full != second->full ||
+  if (!first->loops || !second->loops || first->full != full || second->full != full ||
       first->kept != second->kept)
     return false;
   return !reaches(fuse, a, b, DTG_NO_GROUP) && !reaches(fuse, b, a, DTG_NO_GROUP) &&
          try_merge(fuse, b, a);
 }
 
-static bool merge_readers(struct dtg_fuse *fuse, uint32_t group) {
+/* Kernels that walk over the same memory are worth one. Numbers are no memory to speak of: what many
+ * read would join all that read them. */
+static bool merge_readers(struct dtg_fuse *fuse, const uint32_t *nodes, size_t count) {
   const struct dtg_links *links = fuse->links;
   DTG_VEC(uint32_t) readers = {0};
+  DTG_VEC(int64_t) sizes = {0};
   bool merged = false;
-  for (size_t i = 0; i < group_at(fuse, group)->members.len; i++) {
-    uint32_t member = group_at(fuse, group)->members.data[i];
-    if (dtg_shape_count(&dtg_graph_node(fuse->graph, member)->type.shape) == 1)
+  for (size_t i = 0; i < count; i++) {
+    int64_t size = dtg_shape_count(&dtg_graph_node(fuse->graph, nodes[i])->type.shape);
+    if (size == 1)
       continue;
-    for (uint32_t k = links->reader_start[member]; k < links->reader_start[member + 1]; k++)
+    for (uint32_t k = links->reader_start[nodes[i]]; k < links->reader_start[nodes[i] + 1]; k++) {
+      if (links->group[links->readers[k]] == links->group[nodes[i]])
+        continue;
       dtg_vec_push(fuse->arena, &readers, links->readers[k]);
+      dtg_vec_push(fuse->arena, &sizes, size);
+    }
   }
   for (size_t i = 1; i < readers.len; i++) {
     uint32_t a = links->group[readers.data[i - 1]], b = links->group[readers.data[i]];
-    if (a != group && b != group)
-      merged = try_neighbours(fuse, a, b) || merged;
+    if (sizes.data[i - 1] == sizes.data[i])
+      merged = try_neighbours(fuse, a, b, sizes.data[i]) || merged;
+  }
+  return merged;
+}
+
+static bool merge_neighbours(struct dtg_fuse *fuse) {
+  bool merged = false;
+  for (uint32_t group = 0; group < fuse->groups.len; group++)
+    merged = merge_readers(fuse, group_at(fuse, group)->members.data,
+                           group_at(fuse, group)->members.len) ||
+             merged;
+  for (uint32_t node = 0; node < fuse->graph->nodes.len; node++) {
+    if (dtg_graph_node(fuse->graph, node)->op->class == DTG_CLASS_LEAF)
+      merged = merge_readers(fuse, &node, 1) || merged;
   }
   return merged;
 }
@@ -151,7 +170,7 @@ static void merge_scalars(struct dtg_fuse *fuse) {
     const struct dtg_fuse_group *group = group_at(fuse, i);
     if (group->members.len == 0 || !group->loops || group->full != 1)
       continue;
-    if (last == DTG_NO_GROUP || !try_neighbours(fuse, last, i))
+    if (last == DTG_NO_GROUP || !try_neighbours(fuse, last, i, 1))
       last = i;
   }
 }
@@ -162,8 +181,7 @@ void dtg_fuse_merge(struct dtg_fuse *fuse) {
     for (uint32_t node = 0; node < fuse->graph->nodes.len; node++)
       merged = merge_producers(fuse, node) || merged;
     merge_scalars(fuse);
-    for (uint32_t group = 0; group < fuse->groups.len; group++)
-      merged = merge_readers(fuse, group) || merged;
+    merged = merge_neighbours(fuse) || merged;
     if (!merged)
       break;
   }

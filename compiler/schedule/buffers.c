@@ -54,7 +54,7 @@ static void extend_range(struct assembly *it, uint32_t node) {
   }
 }
 
-/* Roots have memory of their own, or (outputs) live to the end. */
+/* Roots have memory of their own, or (outputs) live beyond the last step. */
 static void place_roots(struct assembly *it) {
   struct dtg_schedule_state *state = it->state;
   const struct dtg_graph *graph = state->function->graph;
@@ -67,7 +67,7 @@ static void place_roots(struct assembly *it) {
       continue;
     struct dtg_plan_buffer *buffer = &state->function->buffers.data[state->buffer_of[base]];
     if (!dtg_root_location(state->plan, function_index(state), root, &buffer->at))
-      buffer->last_step = state->groups->count - 1;
+      buffer->last_step = state->groups->count;
   }
 }
 

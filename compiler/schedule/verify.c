@@ -88,10 +88,10 @@ static bool check_inside(struct plan_check *check, const struct dtg_location *at
   return true;
 }
 
-/* The live range that the steps ask for. */
+/* The live range that the steps ask for; outputs are read after the last one. */
 static uint32_t last_reader(const struct plan_check *check, uint32_t node, uint32_t first) {
   const struct dtg_links *links = check->function->groups->links;
-  uint32_t last = first;
+  uint32_t last = links->root[node] ? check->function->groups->count : first;
   for (uint32_t i = links->reader_start[node]; i < links->reader_start[node + 1]; i++) {
     uint32_t step = check->step_of[links->group[links->readers[i]]];
     last = step > last ? step : last;

@@ -333,7 +333,7 @@ struct dtg_graph *random_graph_make(struct dtg_ctx *ctx, uint64_t seed, int step
     if (it.graph->nodes.data[i].op->class == DTG_CLASS_LEAF || (read[i] && below(&it, 12) != 0))
       continue;
     snprintf(name, sizeof name, "m%zu", i);
-    dtg_graph_add_root(it.graph, DTG_ROOT_METRIC, name, (uint32_t)i, DTG_REDUCE_MEAN,
+    dtg_graph_add_root(it.graph, i % 3 ? DTG_ROOT_STATE : DTG_ROOT_OUTPUT, name, (uint32_t)i, DTG_REDUCE_SUM,
                        DTG_SPAN_NONE);
   }
   return it.graph;

@@ -53,7 +53,7 @@ static void check_sample(const struct dtg_op_def *op, const struct dtg_op_sample
   if (!graph)
     fail_msg("%s", dtg_strbuf_text(&why));
   uint32_t last = (uint32_t)graph->nodes.len - 1;
-  dtg_graph_add_root(graph, DTG_ROOT_METRIC, "y", last, DTG_REDUCE_MEAN, DTG_SPAN_NONE);
+  dtg_graph_add_root(graph, DTG_ROOT_STATE, "y", last, DTG_REDUCE_SUM, DTG_SPAN_NONE);
   const struct dtg_ref_tensor *expected =
       &dtg_evaluate(graph, &ctx.arena, sample_leaf, &leaf)[last];
   for (int fused = 0; fused < 2; fused++) {
