@@ -38,7 +38,7 @@ enum dtg_leaf {
   DTG_LEAF_NONE, /* no leaf */
   DTG_LEAF_INPUT,
   DTG_LEAF_VARIABLE, /* parameter, state or slot */
-  DTG_LEAF_GRADIENT, /* reduced gradient of a parameter */
+  DTG_LEAF_GRADIENT, /* reduced gradient of a parameter, or candidate of a state */
   DTG_LEAF_SCALAR
 };
 enum dtg_leaf dtg_leaf_of(const struct dtg_node *node, const char **key);

@@ -87,34 +87,39 @@ static bool verify_node(const struct verifier *v, uint32_t id, struct dtg_type *
   return verify_type(v, id, node) && verify_infer(v, id, node, scratch);
 }
 
+/* `kinds` has one bit for each kind. */
 static const struct dtg_variable *find_variable(const struct verifier *v, const char *path,
-                                                enum dtg_variable_kind kind) {
+                                                unsigned kinds) {
   for (size_t i = 0; i < v->module->variables.len; i++) {
     const struct dtg_variable *variable = &v->module->variables.data[i];
-    if (variable->kind == kind && strcmp(variable->path, path) == 0)
+    if ((kinds >> variable->kind & 1u) && strcmp(variable->path, path) == 0)
       return variable;
   }
   return NULL;
 }
 
-/* The kind of variable that a leaf of the module reads; -1: none. */
-static int leaf_kind(const struct dtg_node *node) {
-  const char *name = node->op->name;
-  if (node->op->class != DTG_CLASS_LEAF)
-    return -1;
-  if (strcmp(name, "param") == 0 || strcmp(name, "grad_in") == 0)
-    return DTG_VARIABLE_PARAM;
-  if (strcmp(name, "state") == 0)
-    return DTG_VARIABLE_STATE;
-  return strcmp(name, "slot") == 0 ? DTG_VARIABLE_SLOT : -1;
+/* The kinds of variables that a leaf of the module may name, one bit for each; 0: it names none. */
+static unsigned leaf_kinds(const struct dtg_node *node) {
+  static const struct {
+    const char *op;
+    unsigned kinds;
+  } rows[] = {{"param", 1u << DTG_VARIABLE_PARAM},
+              {"state", 1u << DTG_VARIABLE_STATE},
+              {"slot", 1u << DTG_VARIABLE_SLOT},
+              {"grad_in", 1u << DTG_VARIABLE_PARAM | 1u << DTG_VARIABLE_STATE}};
+  for (size_t i = 0; node->op->class == DTG_CLASS_LEAF && i < sizeof rows / sizeof *rows; i++) {
+    if (strcmp(node->op->name, rows[i].op) == 0)
+      return rows[i].kinds;
+  }
+  return 0;
 }
 
 static bool verify_leaf(const struct verifier *v, const struct dtg_node *node) {
-  int kind = leaf_kind(node);
-  if (kind < 0)
+  unsigned kinds = leaf_kinds(node);
+  if (kinds == 0)
     return true;
   const char *path = dtg_node_string(node, "path", "");
-  const struct dtg_variable *variable = find_variable(v, path, (enum dtg_variable_kind)kind);
+  const struct dtg_variable *variable = find_variable(v, path, kinds);
   if (!variable)
     return fail(v, "`%s` reads `%s`, which is no such variable", node->op->name, path);
   if (!dtg_type_equal(&variable->type, &node->type))
@@ -144,19 +149,26 @@ static bool verify_roots(const struct verifier *v) {
   return true;
 }
 
+/* The kinds of variables that a root may name; 0: it names none. */
+static unsigned root_kinds(enum dtg_root_kind kind) {
+  switch (kind) {
+  case DTG_ROOT_GRAD:
+    return 1u << DTG_VARIABLE_PARAM;
+  case DTG_ROOT_STATE:
+    return 1u << DTG_VARIABLE_STATE;
+  case DTG_ROOT_UPDATE:
+    return 1u << DTG_VARIABLE_PARAM | 1u << DTG_VARIABLE_STATE | 1u << DTG_VARIABLE_SLOT;
+  default:
+    return 0;
+  }
+}
+
 static bool verify_root_type(const struct verifier *v, const struct dtg_root *root) {
   const struct dtg_type *type = &v->graph->nodes.data[root->node].type;
-  const struct dtg_variable *variable = NULL;
-  if (root->kind == DTG_ROOT_GRAD)
-    variable = find_variable(v, root->name, DTG_VARIABLE_PARAM);
-  else if (root->kind == DTG_ROOT_STATE)
-    variable = find_variable(v, root->name, DTG_VARIABLE_STATE);
-  else if (root->kind == DTG_ROOT_UPDATE)
-    variable = find_variable(v, root->name, DTG_VARIABLE_PARAM);
-  else
+  unsigned kinds = root_kinds(root->kind);
+  const struct dtg_variable *variable = find_variable(v, root->name, kinds);
+  if (kinds == 0)
     return true;
-  if (!variable && root->kind == DTG_ROOT_UPDATE)
-    variable = find_variable(v, root->name, DTG_VARIABLE_SLOT);
   if (!variable)
     return fail(v, "a root names `%s`, which is no such variable", root->name);
   if (!dtg_type_equal(&variable->type, type))
@@ -207,8 +219,9 @@ static bool verify_updates(const struct dtg_module *module, struct dtg_strbuf *w
   }
   for (size_t i = 0; i < module->variables.len; i++) {
     const struct dtg_variable *variable = &module->variables.data[i];
-    if (variable->kind == DTG_VARIABLE_STATE)
-      continue;
+    if (variable->kind == DTG_VARIABLE_STATE &&
+        !has_root(module->train, DTG_ROOT_STATE, variable->path))
+      continue; /* nothing changes it */
     if (variable->kind == DTG_VARIABLE_PARAM &&
         !has_root(module->train, DTG_ROOT_GRAD, variable->path))
       return fail(&train, "parameter `%s` has no gradient", variable->path);

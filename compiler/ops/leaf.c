@@ -24,7 +24,8 @@ LEAF(input, "name:string", "A column of the batch, by the name of the model's in
 LEAF(param, "path:string", "The value of a trainable parameter at the start of the step.");
 LEAF(state, "path:string", "The value of a state at the start of the step.");
 LEAF(slot, "path:string", "The value of an optimizer slot at the start of the update.");
-LEAF(grad_in, "path:string", "The reduced gradient of a parameter (update graph).");
+LEAF(grad_in, "path:string",
+     "The reduced gradient of a parameter, or candidate of a state (update graph).");
 
 /* The run-time scalars: all i64[]. */
 static const char *const scalar_names[] = {"step", "updates", "total_steps", "shard", "seed"};

@@ -13,6 +13,8 @@
 
 static const char *const good = "variables {\n"
                                 "  param \"w\" : f32[3] ~ zeros(0.0, 0.0)\n"
+                                "  state \"fixed\" : i32[2] ~ zeros(0.0, 0.0)\n"
+                                "  state \"seen\" : f32[] ~ zeros(0.0, 0.0)\n"
                                 "  slot \"w:v\" : f32[3] ~ zeros(0.0, 0.0) of 0\n"
                                 "}\n"
                                 "graph \"train\" {\n"
@@ -21,6 +23,7 @@ static const char *const good = "variables {\n"
                                 "  %2 neg %0 : f32[3]\n"
                                 "  root loss \"\" %1 mean\n"
                                 "  root grad \"w\" %2 mean\n"
+                                "  root state \"seen\" %1 sum\n"
                                 "}\n"
                                 "graph \"update\" {\n"
                                 "  %0 param {path=\"w\"} : f32[3]\n"
@@ -28,8 +31,10 @@ static const char *const good = "variables {\n"
                                 "  %2 grad_in {path=\"w\"} : f32[3]\n"
                                 "  %3 add %1, %2 : f32[3]\n"
                                 "  %4 sub %0, %3 : f32[3]\n"
+                                "  %5 grad_in {path=\"seen\"} : f32[]\n"
                                 "  root update \"w:v\" %3 mean\n"
                                 "  root update \"w\" %4 mean\n"
+                                "  root update \"seen\" %5 mean\n"
                                 "}\n";
 
 static struct dtg_module *read_good(struct bench *bench) {
@@ -86,7 +91,7 @@ static void test_unknown_leaf(void **state) {
   (void)state;
   struct bench bench;
   struct dtg_module *module = read_good(&bench);
-  module->variables.data[1].path = "w:m";
+  module->variables.data[3].path = "w:m";
   check(module, &bench, DTG_VERIFY_BUILD,
         "graph `update`: `slot` reads `w:v`, which is no such variable");
 }
@@ -115,6 +120,23 @@ static void test_no_update(void **state) {
   check(module, &bench, DTG_VERIFY_GRAD, "graph `update`: `w` has no update");
 }
 
+static void test_no_state_update(void **state) {
+  (void)state;
+  struct bench bench;
+  struct dtg_module *module = read_good(&bench);
+  module->update->roots.len = 2;
+  check(module, &bench, DTG_VERIFY_GRAD, "graph `update`: `seen` has no update");
+}
+
+static void test_combined_slot(void **state) {
+  (void)state;
+  struct bench bench;
+  struct dtg_module *module = read_good(&bench);
+  ((struct dtg_attr *)module->update->nodes.data[2].attrs)[0].value.s = "w:v";
+  check(module, &bench, DTG_VERIFY_BUILD,
+        "graph `update`: `grad_in` reads `w:v`, which is no such variable");
+}
+
 static void test_two_updates(void **state) {
   (void)state;
   struct bench bench;
@@ -133,11 +155,18 @@ static void test_variable_order(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_good),         cmocka_unit_test(test_order),
-      cmocka_unit_test(test_type),         cmocka_unit_test(test_leaf),
-      cmocka_unit_test(test_unknown_leaf), cmocka_unit_test(test_loss_type),
-      cmocka_unit_test(test_no_gradient),  cmocka_unit_test(test_no_update),
-      cmocka_unit_test(test_two_updates),  cmocka_unit_test(test_variable_order),
+      cmocka_unit_test(test_good),
+      cmocka_unit_test(test_order),
+      cmocka_unit_test(test_type),
+      cmocka_unit_test(test_leaf),
+      cmocka_unit_test(test_unknown_leaf),
+      cmocka_unit_test(test_loss_type),
+      cmocka_unit_test(test_no_gradient),
+      cmocka_unit_test(test_no_update),
+      cmocka_unit_test(test_two_updates),
+      cmocka_unit_test(test_variable_order),
+      cmocka_unit_test(test_no_state_update),
+      cmocka_unit_test(test_combined_slot),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
