@@ -103,7 +103,7 @@ def main():
     def w_exp(x):
         return x * x / mpmath.expm1(x) if x else mpf(0)
     tiny = mpf(10) ** -30
-    for bits, degree in ((32, 4), (64, 11)):
+    for bits, degree in ((32, 5), (64, 11)):
         c, e = fit(bits, taylor_safe(p_exp, p_exp_series),
                    lambda x: abs(w_exp(x)) + tiny, -half_ln2, half_ln2, degree)
         show(f"cg_exp_f{bits}", bits, c, f"exp(x) = 1 + x + x^2 P(x), |x| <= 0.35; {mpmath.nstr(e, 3)}")
@@ -172,6 +172,13 @@ def main():
                    lambda t: mpmath.erfc(1 + t) / mpmath.erf(1 + t), 0, top - 1, large)
         show(f"cg_erf_large_f{bits}", bits, c,
              f"erf(x) = 1 - exp(P(x - 1)), 1 <= x <= {top}; {mpmath.nstr(e, 3)}")
+
+    def p_tanh(z):
+        x = mp.sqrt(z)
+        return (mpmath.tanh(x) / x - 1) / z
+    c, e = fit(32, lambda z: p_tanh(z) if z > mpf(10) ** -20 else -mpf(1) / 3 + 2 * z / 15,
+               lambda z: z + tiny, 0, mpf("0.2501"), 4)
+    show("cg_tanh_f32", 32, c, f"tanh(x) = x + x^3 P(x^2), |x| <= 0.5; {mpmath.nstr(e, 3)}")
 
     words = 22
     mp.prec = 64 * (words + 4)

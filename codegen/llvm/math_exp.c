@@ -80,20 +80,42 @@ LLVMValueRef cg_math_expm1(const struct cg_float *f, LLVMValueRef x) {
   return cg_choose(f, tiny, x, cg_fadd(f, half, half));
 }
 
-// tanh |x| = m / (m + 2), m = e^(2|x|) - 1; past 20 it is 1 in either type.
+// tanh |x| = 1 - 2 / (e^(2|x|) + 1), or x + x^3 P(x^2) below 1/2, where that loses digits.
+static LLVMValueRef cg_tanh_f32_magnitude(const struct cg_float *f, LLVMValueRef x,
+                                          LLVMValueRef twice) {
+  struct cg_math_reduced reduced = cg_math_reduce_ln2(f, twice);
+  LLVMValueRef one = cg_fconst(f, 1);
+  LLVMValueRef near = cg_fadd(f, cg_math_expm1_near(f, reduced.r, reduced.c), one);
+  LLVMValueRef power = cg_fmadd(f, near, cg_pow2(f, reduced.n), one);
+  LLVMValueRef large = cg_fsub(f, one, cg_fdiv(f, cg_fconst(f, 2), power));
+  LLVMValueRef square = cg_fmul(f, x, x);
+  LLVMValueRef p = cg_horner(f, square, cg_tanh_f32, CG_COUNT(cg_tanh_f32));
+  LLVMValueRef small = cg_fmadd(f, cg_fmul(f, square, x), p, x);
+  return cg_choose(f, cg_fcompare_const(f, LLVMRealOLT, x, 0.5), small, large);
+}
+
+// f64: tanh |x| = m / (m + 2), m = e^(2|x|) - 1. Past 20 it is 1 in either type.
 LLVMValueRef cg_math_tanh(const struct cg_float *f, LLVMValueRef x) {
   LLVMValueRef magnitude = cg_fabs(f, x);
   LLVMValueRef twice = cg_fmin(f, cg_fadd(f, magnitude, magnitude), cg_fconst(f, 40));
+  if (!f->wide)
+    return cg_copysign(f, cg_tanh_f32_magnitude(f, magnitude, twice), x);
   LLVMValueRef m = cg_expm1_normal(f, twice);
   return cg_copysign(f, cg_fdiv(f, m, cg_fadd(f, m, cg_fconst(f, 2))), x);
 }
 
-// With e = e^-|x|: 1 / (1 + e), or e / (1 + e) on the negative side.
+// With e = e^-|x|: 1 / (1 + e), or e / (1 + e) on the negative side. What 1 + e loses by rounding
+// is put right at the end: the quotient q changes by -q lost / (1 + e), and 1 / (1 + e) is q or 1 -
+// q.
 LLVMValueRef cg_math_sigmoid(const struct cg_float *f, LLVMValueRef x) {
   LLVMValueRef e = cg_math_exp(f, cg_fneg(f, cg_fabs(f, x)));
   LLVMValueRef one = cg_fconst(f, 1);
   LLVMValueRef negative = cg_fcompare_const(f, LLVMRealOLT, x, 0);
-  return cg_fdiv(f, cg_choose(f, negative, e, one), cg_fadd(f, one, e));
+  struct cg_pair bottom = cg_quick_two_sum(f, one, e);
+  LLVMValueRef q = cg_fdiv(f, cg_choose(f, negative, e, one), bottom.high);
+  LLVMValueRef inverse = cg_choose(f, negative, cg_fsub(f, one, q), q);
+  LLVMValueRef change = cg_fmul(f, cg_fmul(f, q, bottom.low), inverse);
+  return cg_fsub(f, q, change);
 }
 
 // Small: x + x P(x^2). Large: 1 - e^(P(x - 1)), P fitted to the logarithm of erfc; the subtraction

@@ -140,13 +140,14 @@ static bool cg_store_is_aligned(const struct cg_emit *emit, const struct cg_addr
   return loop->block_of == CG_NO_VALUE || loop->extent % lanes == 0;
 }
 
-// Only a buffer that nothing here reads: lines that were read are in the cache anyway.
+// Only a buffer that nothing here reads, under its own or another name: lines that were read are in
+// the cache anyway.
 static bool cg_store_streams(const struct cg_emit *emit, const struct cg_address *address) {
   const struct cg_buffer *buffer = &emit->kernel->buffers.data[address->buffer];
   int64_t size = (int64_t)dtg_dtype_size(buffer->dtype);
-  return !buffer->read && buffer->elements * size >= cg_stream_bytes &&
-         emit->lanes * size <= CG_BUFFER_ALIGN && emit->lanes * size >= 16 &&
-         cg_store_is_aligned(emit, address);
+  return !buffer->read && buffer->may_alias == CG_NO_VALUE &&
+         buffer->elements * size >= cg_stream_bytes && emit->lanes * size <= CG_BUFFER_ALIGN &&
+         emit->lanes * size >= 16 && cg_store_is_aligned(emit, address);
 }
 
 static LLVMValueRef cg_store_whole(struct cg_emit *emit, const struct cg_address *address,
