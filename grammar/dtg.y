@@ -75,7 +75,7 @@ static struct dtg_ast_name name_of(struct dtg_lexed token)
   struct dtg_ast_item *item;
 }
 
-/* In the order of tokens.def, which parse.c asserts. */
+/* In the order of tokens.def, which the end of this file asserts. */
 %token <token> NAME INT FLOAT SIZE STRING
 %token ASSIGN COLON SLICE_COLON COMMA DOT RANGE ELLIPSIS ARROW PIPE TILDE
 %token LPAREN RPAREN LBRACKET SUBSCRIPT RBRACKET LBRACE RBRACE

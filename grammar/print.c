@@ -356,16 +356,6 @@ void dtg_ast_expr_print(const struct dtg_ast_expr *expr, struct dtg_strbuf *out)
   dtg_flat_expr(&flat, expr, DTG_LEVEL_ANY);
 }
 
-void dtg_ast_type_print(const struct dtg_ast_type *type, struct dtg_strbuf *out) {
-  struct dtg_flat flat = {out, SIZE_MAX, false, NULL};
-  dtg_flat_type(&flat, type);
-}
-
-void dtg_ast_label_print(const struct dtg_ast_label *label, struct dtg_strbuf *out) {
-  struct dtg_flat flat = {out, SIZE_MAX, false, NULL};
-  dtg_flat_label(&flat, label);
-}
-
 static void put_upper(struct dtg_strbuf *out, const char *text) {
   for (; *text; text++)
     dtg_strbuf_putc(out, (char)(*text >= 'a' && *text <= 'z' ? *text - 'a' + 'A' : *text));

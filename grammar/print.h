@@ -19,10 +19,8 @@
 // DTG_FMT_COLUMNS where the grammar allows it.
 void dtg_ast_format(struct dtg_ctx *ctx, const struct dtg_ast_file *ast, struct dtg_strbuf *out);
 
-// One expression or type on one line, for messages: `dense(out = 10)`, `f32[..., I]`.
+// One expression or device on one line, for messages: `dense(out = 10)`, `gpu:1`.
 void dtg_ast_expr_print(const struct dtg_ast_expr *expr, struct dtg_strbuf *out);
-void dtg_ast_type_print(const struct dtg_ast_type *type, struct dtg_strbuf *out);
-void dtg_ast_label_print(const struct dtg_ast_label *label, struct dtg_strbuf *out);
 void dtg_ast_device_print(const struct dtg_ast_device *device, struct dtg_strbuf *out);
 const char *dtg_ast_binary_text(enum dtg_ast_binary_op op);
 

@@ -28,11 +28,6 @@ static struct dtg_diag *add(struct dtg_diags *diags, enum dtg_severity severity,
   return diag;
 }
 
-struct dtg_diag *dtg_error_v(struct dtg_diags *diags, struct dtg_span span, const char *format,
-                             va_list args) {
-  return add(diags, DTG_ERROR, span, format, args);
-}
-
 struct dtg_diag *dtg_error(struct dtg_diags *diags, struct dtg_span span, const char *format, ...) {
   va_list args;
   va_start(args, format);

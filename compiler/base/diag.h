@@ -54,8 +54,6 @@ struct dtg_diag *dtg_error(struct dtg_diags *diags, struct dtg_span span, const 
     __attribute__((format(printf, 3, 4), returns_nonnull));
 struct dtg_diag *dtg_warning(struct dtg_diags *diags, struct dtg_span span, const char *format, ...)
     __attribute__((format(printf, 3, 4), returns_nonnull));
-struct dtg_diag *dtg_error_v(struct dtg_diags *diags, struct dtg_span span, const char *format,
-                             va_list args) __attribute__((format(printf, 3, 0), returns_nonnull));
 void dtg_diag_note(struct dtg_diag *diag, struct dtg_span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 // One hint per diagnostic; the last one stays.

@@ -184,7 +184,7 @@ static void test_depth(void **state) {
       {"layer l() { x", "[i]", ": f() }"},
   };
   for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-    size_t errors = errors_of(forms[i].head, forms[i].unit, 20000, forms[i].tail);
+    size_t errors = errors_of(forms[i].head, forms[i].unit, 8000, forms[i].tail);
     if (strcmp(forms[i].unit, "[i]") == 0)
       assert_int_equal(errors, 0); // a list of parts, however long
     else
@@ -202,13 +202,13 @@ static void test_moderate_depth_is_fine(void **state) {
 
 static void test_length(void **state) {
   (void)state;
-  assert_int_equal(errors_of("const a = [", "1, ", 20000, "]"), 0);
-  assert_int_equal(errors_of("", "## doc\nconst a = 1 # one\n", 20000, ""), 0);
-  assert_int_equal(errors_of("layer l() {\n", "y = f(x)\n", 20000, "}"), 0);
-  assert_int_equal(errors_of("const a = \"", "\\n${x}", 20000, "\""), 0);
-  assert_int_equal(errors_of("", "}", 20000, ""), 1);
-  assert_int_equal(errors_of("", "x\n", 20000, ""), 1);
-  assert_true(errors_of("layer l() {\n", "y = = 1\n", 20000, "}") > 50);
+  assert_int_equal(errors_of("const a = [", "1, ", 8000, "]"), 0);
+  assert_int_equal(errors_of("", "## doc\nconst a = 1 # one\n", 8000, ""), 0);
+  assert_int_equal(errors_of("layer l() {\n", "y = f(x)\n", 8000, "}"), 0);
+  assert_int_equal(errors_of("const a = \"", "\\n${x}", 8000, "\""), 0);
+  assert_int_equal(errors_of("", "}", 8000, ""), 1);
+  assert_int_equal(errors_of("", "x\n", 8000, ""), 1);
+  assert_true(errors_of("layer l() {\n", "y = = 1\n", 8000, "}") > 50);
 }
 
 // ---- the reference ----

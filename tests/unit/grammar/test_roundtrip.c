@@ -17,9 +17,9 @@
 #include "grammar/print.h"
 #include "tests/fuzz/fuzz_parse.h"
 
-#define TREES 400
-#define COMMENTED 300
-#define MUTATED 3000
+#define TREES 200
+#define COMMENTED 200
+#define MUTATED 1500
 
 static uint64_t first_seed(uint64_t *count) {
   const char *seed = getenv("DTG_SEED");
