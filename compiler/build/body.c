@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-// The graph remembers the variable's name, for comments and messages: that of the outermost body that
-// names the value. Leaves keep their own.
+// The graph remembers the variable's name, for comments and messages: that of the outermost body
+// that names the value. Leaves keep their own.
 static void name_node(struct dtg_build *b, const struct dtg_value *value, const char *name) {
   if (value->kind != DTG_VALUE_TENSOR)
     return;

@@ -62,11 +62,15 @@ bool dtg_build_match(struct dtg_build *b, const struct dtg_symbol *symbol,
 
 // ---- parameters ----
 
+static const char *quoted(struct dtg_build *b, const struct dtg_ast_parameter *parameter) {
+  return dtg_arena_printf(&b->ctx->arena, "`%s`", parameter->name.text);
+}
+
 static bool bind_given(struct dtg_build *b, struct dtg_build_env *env,
                        const struct dtg_ast_parameter *parameter, struct dtg_value value,
                        struct dtg_span span) {
   if (parameter->type &&
-      !dtg_build_check_type(b, env, parameter->type, &value, parameter->name.text, span))
+      !dtg_build_check_type(b, env, parameter->type, &value, quoted(b, parameter), span))
     return false;
   dtg_env_bind(b, env, parameter->name.text, value);
   return true;
@@ -106,7 +110,7 @@ bool dtg_build_bind_parameters(struct dtg_build *b, struct dtg_build_env *env,
     const struct dtg_ast_parameter *parameter = &symbol->item->function.parameters.data[i];
     const struct dtg_binding *binding = dtg_env_find(env, parameter->name.text);
     if (parameter->type &&
-        !dtg_build_check_dims(b, env, parameter->type, &binding->value, parameter->name.text,
+        !dtg_build_check_dims(b, env, parameter->type, &binding->value, quoted(b, parameter),
                               given[i].value.kind == DTG_VALUE_ERROR ? span : given[i].span))
       return false;
   }

@@ -15,10 +15,16 @@ static bool reported_before(struct dtg_build *b, struct dtg_span span) {
   return false;
 }
 
+static bool contains(struct dtg_span outer, struct dtg_span inner) {
+  return outer.file == inner.file && outer.begin <= inner.begin && outer.end >= inner.end;
+}
+
+// The calls that led to the place; a call that the message points into needs no mention.
 static void note_calls(struct dtg_build *b, struct dtg_diag *diag) {
   const struct dtg_build_frame *frame = b->frame;
   for (int i = 0; frame && i < NOTED_CALLS; i++, frame = frame->parent)
-    dtg_diag_note(diag, frame->call, "in this call of `%s`", frame->symbol->name);
+    if (!contains(frame->call, diag->span))
+      dtg_diag_note(diag, frame->call, "in this call of `%s`", frame->symbol->name);
 }
 
 static struct dtg_diag *report(struct dtg_build *b, struct dtg_span span, const char *format,
@@ -28,7 +34,8 @@ static struct dtg_diag *report(struct dtg_build *b, struct dtg_span span, const 
     unseen->owner = &b->ctx->diags;
     return unseen;
   }
-  struct dtg_diag *diag = dtg_error_v(&b->ctx->diags, span, format, args);
+  const char *message = dtg_arena_vprintf(&b->ctx->arena, format, args);
+  struct dtg_diag *diag = dtg_error(&b->ctx->diags, span, "%s", message);
   note_calls(b, diag);
   return diag;
 }
@@ -64,6 +71,8 @@ const char *dtg_build_type_text(struct dtg_build *b, const struct dtg_type *type
 void dtg_build_note(struct dtg_build *b, struct dtg_diag *diag, uint32_t id) {
   const struct dtg_node *node = dtg_graph_node(b->graph, id);
   const char *type = dtg_build_type_text(b, &node->type);
+  if (node->op->class == DTG_CLASS_CONST)
+    return;
   if (node->name)
     dtg_diag_note(diag, node->span, "`%s` is %s and comes from here", node->name, type);
   else

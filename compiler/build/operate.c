@@ -57,6 +57,20 @@ struct dtg_value dtg_build_add(struct dtg_build *b, const char *name, const uint
 
 // ---- one element type ----
 
+// As the user wrote it, most likely.
+static const char *written_name(const struct dtg_op_def *op) {
+  static const char *const names[][2] = {
+      {"add", "+"},  {"sub", "-"}, {"mul", "*"}, {"div", "/"}, {"mod", "%"},
+      {"pow", "**"}, {"neg", "-"}, {"lt", "<"},  {"le", "<="}, {"gt", ">"},
+      {"ge", ">="},  {"eq", "=="}, {"ne", "!="},
+  };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strcmp(names[i][0], op->name) == 0)
+      return names[i][1];
+  }
+  return op->name;
+}
+
 static bool is_strong(const struct dtg_value *value) {
   return value->kind == DTG_VALUE_TENSOR && !value->weak;
 }
@@ -118,7 +132,7 @@ static bool strong_dtype(struct dtg_build *b, const struct dtg_op_def *op,
     if (dtype == *out)
       continue;
     if (!is_comparison(op) || !dtg_dtype_is_integer(dtype) || !dtg_dtype_is_integer(*out)) {
-      mixed_types(b, op->name, first, operands[i].node, span);
+      mixed_types(b, written_name(op), first, operands[i].node, span);
       return false;
     }
     if (dtg_dtype_size(dtype) > dtg_dtype_size(*out))
@@ -156,11 +170,9 @@ static bool int_fits(enum dtg_dtype dtype, int64_t value) {
 static bool no_conversion(struct dtg_build *b, const struct dtg_value *value, enum dtg_dtype dtype,
                           struct dtg_span span) {
   struct dtg_strbuf text = {0};
-  if (dtg_value_is_static(value))
-    dtg_value_print(value, &text);
-  struct dtg_diag *diag = dtg_build_error(
-      b, span, "%s%s%s does not take the type %s of the other side", dtg_value_kind_text(value),
-      text.len > 0 ? ", " : "", text.len > 0 ? dtg_strbuf_text(&text) : "", dtg_dtype_name(dtype));
+  dtg_value_print(value, &text);
+  struct dtg_diag *diag = dtg_build_error(b, span, "%s does not take the type %s of the other side",
+                                          dtg_strbuf_text(&text), dtg_dtype_name(dtype));
   dtg_diag_hint(diag, "convert the other side: cast(..., %s)",
                 value->kind == DTG_VALUE_BOOL ? "bool" : "f32");
   dtg_strbuf_free(&text);
@@ -226,6 +238,20 @@ static bool common_shape(struct dtg_build *b, const char *op, const uint32_t *no
   return true;
 }
 
+static bool is_condition(struct dtg_build *b, const struct dtg_value *value, struct dtg_span span) {
+  if (value->kind == DTG_VALUE_BOOL ||
+      (value->kind == DTG_VALUE_TENSOR && dtg_build_type(b, value->node)->dtype == DTG_BOOL))
+    return true;
+  struct dtg_diag *diag = dtg_build_error(
+      b, span, "the condition of `where` must be bool, not %s",
+      value->kind == DTG_VALUE_TENSOR ? dtg_build_type_text(b, dtg_build_type(b, value->node))
+                                      : dtg_value_kind_text(value));
+  if (value->kind == DTG_VALUE_TENSOR)
+    dtg_build_note(b, diag, value->node);
+  dtg_diag_hint(diag, "compare it, for example x != 0");
+  return false;
+}
+
 struct dtg_value dtg_build_elementwise(struct dtg_build *b, const struct dtg_op_def *op,
                                        const struct dtg_value *operands, size_t count,
                                        const struct dtg_attr *attrs, uint32_t attr_count,
@@ -237,10 +263,12 @@ struct dtg_value dtg_build_elementwise(struct dtg_build *b, const struct dtg_op_
   bool strong = false;
   DTG_ASSERT(count >= 1 && count <= MOST);
   for (size_t i = 0; i < count; i++) {
-    if (no_operand(b, op->name, &operands[i], span))
+    if (no_operand(b, written_name(op), &operands[i], span))
       return dtg_value_error();
   }
   size_t first = strcmp(op->name, "where") == 0; // its condition keeps its own type
+  if (first == 1 && !is_condition(b, &operands[0], span))
+    return dtg_value_error();
   if (!strong_dtype(b, op, operands + first, count - first, span, &strong, &dtype))
     return dtg_value_error();
   bool plain = first == 1 && is_strong(&operands[0]);
@@ -250,7 +278,7 @@ struct dtg_value dtg_build_elementwise(struct dtg_build *b, const struct dtg_op_
     if (!convert(b, &operands[i], i < first ? DTG_BOOL : dtype, span, &nodes[i]))
       return dtg_value_error();
   }
-  if (!common_shape(b, op->name, nodes, count, span, &shape))
+  if (!common_shape(b, written_name(op), nodes, count, span, &shape))
     return dtg_value_error();
   for (size_t i = 0; i < count; i++)
     nodes[i] = dtg_add_broadcast(b->graph, nodes[i], &shape);

@@ -1,8 +1,6 @@
 // Values against written types, and dims that bind on use.
 #include "compiler/build/internal.h"
 
-#include "grammar/print.h"
-
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
@@ -14,12 +12,14 @@ bool dtg_build_is_tensor_type(const struct dtg_ast_type *type) {
          (dtype != DTG_BOOL || type->has_shape);
 }
 
+// The type as it stands in the source.
 static const char *written(struct dtg_build *b, const struct dtg_ast_type *type) {
-  struct dtg_strbuf text = {0};
-  dtg_ast_type_print(type, &text);
-  const char *copy = dtg_arena_strdup(&b->ctx->arena, dtg_strbuf_text(&text));
-  dtg_strbuf_free(&text);
-  return copy;
+  const struct dtg_source *source = dtg_source_get(&b->ctx->sources, type->span.file);
+  char *text = dtg_arena_strndup(&b->ctx->arena, source->text + type->span.begin,
+                                 type->span.end - type->span.begin);
+  for (char *c = text; *c; c++)
+    *c = *c == '\n' || *c == '\t' ? ' ' : *c;
+  return text;
 }
 
 // ---- attributes ----
@@ -41,25 +41,21 @@ static bool attribute_fits(const char *type, struct dtg_value *value) {
 
 static bool check_attribute(struct dtg_build *b, const struct dtg_ast_type *type,
                             struct dtg_value *value, const char *what, struct dtg_span span) {
+  struct dtg_strbuf text = {0};
   if (attribute_fits(type->name.text, value))
     return true;
-  struct dtg_diag *diag = dtg_build_error(b, span, "`%s` must be of type %s, not %s", what,
-                                          type->name.text, dtg_value_kind_text(value));
+  if (dtg_value_is_number(value))
+    dtg_value_print(value, &text);
+  else
+    dtg_strbuf_puts(&text, dtg_value_kind_text(value));
+  struct dtg_diag *diag = dtg_build_error(b, span, "%s must be of type %s, not %s", what,
+                                          type->name.text, dtg_strbuf_text(&text));
+  dtg_strbuf_free(&text);
   dtg_diag_note(diag, type->span, "the type is written here");
   return false;
 }
 
 // ---- tensors ----
-
-static bool mismatch(struct dtg_build *b, const struct dtg_ast_type *type,
-                     const struct dtg_value *value, const char *what, struct dtg_span span) {
-  const struct dtg_type *have = dtg_build_type(b, value->node);
-  struct dtg_diag *diag = dtg_build_error(b, span, "`%s` must be %s, but it is %s", what,
-                                          written(b, type), dtg_build_type_text(b, have));
-  dtg_diag_note(diag, type->span, "the type is written here");
-  dtg_build_note(b, diag, value->node);
-  return false;
-}
 
 // Index of `...`, or -1.
 static int ellipsis_at(const struct dtg_ast_type *type) {
@@ -68,6 +64,31 @@ static int ellipsis_at(const struct dtg_ast_type *type) {
       return (int)i;
   }
   return -1;
+}
+
+// "[32, 10]".
+static const char *leading_text(struct dtg_build *b, const struct dtg_shape *leading) {
+  struct dtg_strbuf text = {0};
+  for (uint32_t i = 0; i < leading->rank; i++)
+    dtg_strbuf_printf(&text, "%s%" PRId64, i > 0 ? ", " : "", leading->dims[i]);
+  const char *copy = dtg_arena_printf(&b->ctx->arena, "[%s]", dtg_strbuf_text(&text));
+  dtg_strbuf_free(&text);
+  return copy;
+}
+
+static bool mismatch(struct dtg_build *b, const struct dtg_build_env *env,
+                     const struct dtg_ast_type *type, const struct dtg_value *value,
+                     const char *what, struct dtg_span span) {
+  const struct dtg_type *have = dtg_build_type(b, value->node);
+  struct dtg_diag *diag = dtg_build_error(b, span, "%s must be %s, but it is %s", what,
+                                          written(b, type), dtg_build_type_text(b, have));
+  if (env->has_leading && ellipsis_at(type) >= 0)
+    dtg_diag_note(diag, type->span, "the type is written here; `...` stands for %s",
+                  leading_text(b, &env->leading));
+  else
+    dtg_diag_note(diag, type->span, "the type is written here");
+  dtg_build_note(b, diag, value->node);
+  return false;
 }
 
 static bool bind_leading(struct dtg_build_env *env, const struct dtg_shape *leading) {
@@ -123,14 +144,14 @@ static bool check_tensor(struct dtg_build *b, struct dtg_build_env *env,
     *value = dtg_build_tensor(
         dtg_add_const(b->graph, dtg_value_number(value), dtype, &(struct dtg_shape){0}), false);
   if (value->kind != DTG_VALUE_TENSOR || value->weak) {
-    struct dtg_diag *diag = dtg_build_error(b, span, "`%s` must be %s, but it is %s", what,
+    struct dtg_diag *diag = dtg_build_error(b, span, "%s must be %s, but it is %s", what,
                                             written(b, type), dtg_value_kind_text(value));
     dtg_diag_note(diag, type->span, "the type is written here");
     return false;
   }
   const struct dtg_type *have = dtg_build_type(b, value->node);
   if (have->dtype != dtype || !pair_dims(env, type, &have->shape, pairs, &count))
-    return mismatch(b, type, value, what, span);
+    return mismatch(b, env, type, value, what, span);
   for (uint32_t i = 0; i < count; i++) {
     if (is_free_dim(env, pairs[i].written))
       dtg_env_bind(b, env, pairs[i].written->size->name, dtg_value_int(pairs[i].size));
@@ -162,7 +183,7 @@ bool dtg_build_check_dims(struct dtg_build *b, struct dtg_build_env *env,
     if (size == pairs[i].size)
       continue;
     struct dtg_diag *diag =
-        dtg_build_error(b, span, "`%s` must be %s, but it is %s: %" PRId64 " is not %" PRId64, what,
+        dtg_build_error(b, span, "%s must be %s, but it is %s: %" PRId64 " is not %" PRId64, what,
                         written(b, type), dtg_build_type_text(b, &have), pairs[i].size, size);
     dtg_diag_note(diag, pairs[i].written->span, "this dim is %" PRId64 " here", size);
     dtg_build_note(b, diag, value->node);

@@ -10,8 +10,7 @@ struct cut {
 
 static bool out_of_axis(struct dtg_build *b, struct dtg_span span, int64_t bound, uint32_t axis,
                         int64_t size) {
-  dtg_build_error(b, span,
-                  "%" PRId64 " is outside axis %" PRIu32 ", which has %" PRId64 " elements", bound,
+  dtg_build_error(b, span, "%" PRId64 " is outside axis %" PRIu32 ", whose size is %" PRId64, bound,
                   axis, size);
   return false;
 }

@@ -242,7 +242,8 @@ static void update_params(struct dtg_build *b, uint32_t *gradients) {
   struct optimizer_run run = {.b = b};
   struct dtg_value function;
   b->graph->path = dtg_intern_z(&b->ctx->names, "");
-  if (!gradient_function(b, &function) || !read_optimizer(&run))
+  bool good = gradient_function(b, &function);
+  if (!read_optimizer(&run) || !good)
     return;
   for (uint32_t i = 0; i < b->param_count && !b->stopped; i++) {
     uint32_t gradient = gradients[i];

@@ -328,7 +328,9 @@ static bool named_data(struct dtg_sema *sema, struct dtg_scope_file *file,
               expr->name);
     return false;
   }
-  return pipeline(sema, symbol->home, symbol->item->value, depth + 1, set);
+  if (!symbol->failed)
+    symbol->failed = !pipeline(sema, symbol->home, symbol->item->value, depth + 1, set);
+  return !symbol->failed;
 }
 
 static bool pipeline(struct dtg_sema *sema, struct dtg_scope_file *file,
@@ -380,7 +382,9 @@ void dtg_sema_data(struct dtg_sema *sema) {
   struct dtg_scope_file *file = sema->model->scope;
   for (size_t i = 0; i < file->entries.len; i++) {
     struct dtg_symbol *symbol = file->entries.data[i].symbol;
-    if (symbol->kind == DTG_SYMBOL_DATA && symbol->home == file)
-      add_dataset(sema, file, symbol->name, symbol->span, symbol->item->value);
+    if (symbol->kind != DTG_SYMBOL_DATA || symbol->home != file || symbol->failed)
+      continue;
+    uint32_t index = add_dataset(sema, file, symbol->name, symbol->span, symbol->item->value);
+    symbol->failed = index == DTG_NO_DATASET;
   }
 }

@@ -6,11 +6,18 @@
 #include <string.h>
 #include <unistd.h>
 
+struct import_step {
+  struct dtg_span span;
+  const char *title;
+  const char *key;
+};
+
 struct loader {
   struct dtg_sema *sema;
-  DTG_VEC(const char *) keys;     // real paths, parallel to sema->files
-  DTG_VEC(struct dtg_span) chain; // the imports that led here
+  DTG_VEC(const char *) keys;        // real paths, parallel to sema->files
+  DTG_VEC(struct import_step) chain; // the imports that led here
   struct dtg_scope_file *prelude;
+  bool failed; // something was not loaded: the names of a file are not complete
 };
 
 static struct dtg_scope_file *load_file(struct loader *loader, const struct dtg_ast_file *ast,
@@ -89,12 +96,19 @@ static struct dtg_span import_span(const struct dtg_ast_item *item) {
   return dtg_span_join(item->import.module.data[0].span, dtg_vec_last(&item->import.module).span);
 }
 
-static void report_cycle(struct loader *loader, size_t from, struct dtg_span span,
+// The last step of the chain is the import that closes the cycle.
+static void report_cycle(struct loader *loader, const char *key, struct dtg_span span,
                          const char *title) {
   struct dtg_diag *diag =
       dtg_error(&loader->sema->ctx->diags, span, "`%s` imports itself through a cycle", title);
-  for (size_t i = from; i < loader->chain.len; i++)
-    dtg_diag_note(diag, loader->chain.data[i], "which is imported here");
+  size_t first = 0;
+  for (size_t i = 0; i + 1 < loader->chain.len; i++) {
+    if (strcmp(loader->chain.data[i].key, key) == 0)
+      first = i + 1;
+  }
+  for (size_t i = first; i + 1 < loader->chain.len; i++)
+    dtg_diag_note(diag, loader->chain.data[i].span, "`%s` is imported here",
+                  loader->chain.data[i].title);
   dtg_diag_hint(diag, "move what both files need into a third one");
 }
 
@@ -106,7 +120,7 @@ static struct dtg_scope_file *already_loaded(struct loader *loader, const char *
     struct dtg_scope_file *file = loader->sema->files.data[i];
     *cycle = file->loading;
     if (*cycle)
-      report_cycle(loader, 0, span, title);
+      report_cycle(loader, key, span, title);
     return file;
   }
   return NULL;
@@ -135,7 +149,10 @@ static struct dtg_scope_file *load_path(struct loader *loader, const char *path,
   if (!within_limits(loader, span) ||
       !dtg_source_load(&ctx->sources, &ctx->diags, path, span, &source))
     return NULL;
-  return load_file(loader, dtg_parse(ctx, source), title, key, is_std);
+  size_t errors = ctx->diags.errors;
+  const struct dtg_ast_file *ast = dtg_parse(ctx, source);
+  loader->failed |= ctx->diags.errors > errors;
+  return load_file(loader, ast, title, key, is_std);
 }
 
 static struct dtg_scope_file *load_import(struct loader *loader, const struct dtg_ast_item *item) {
@@ -148,8 +165,9 @@ static struct dtg_scope_file *load_import(struct loader *loader, const struct dt
   const char *path = find_file(loader, name, item->span.file, span, &is_std);
   if (!path)
     return NULL;
-  dtg_vec_push(&ctx->arena, &loader->chain, span);
-  struct dtg_scope_file *file = load_path(loader, path, import_title(ctx, item, '.'), span, is_std);
+  struct import_step step = {span, import_title(ctx, item, '.'), real_path(ctx, path)};
+  dtg_vec_push(&ctx->arena, &loader->chain, step);
+  struct dtg_scope_file *file = load_path(loader, path, step.title, span, is_std);
   loader->chain.len--;
   return file;
 }
@@ -168,21 +186,22 @@ static void define(struct dtg_sema *sema, struct dtg_scope_file *file, struct dt
   dtg_vec_push(&sema->ctx->arena, &file->entries, entry);
 }
 
-static void import_one(struct dtg_sema *sema, struct dtg_scope_file *file,
+static bool import_one(struct dtg_sema *sema, struct dtg_scope_file *file,
                        struct dtg_scope_file *module, const struct dtg_ast_import_name *wanted) {
   struct dtg_symbol *symbol = dtg_scope_item(module, wanted->name.text);
   if (symbol) {
     define(sema, file, wanted->alias.text ? wanted->alias : wanted->name, symbol, true);
-    return;
+    return true;
   }
   struct dtg_name_list list = {0};
   for (size_t i = 0; i < module->entries.len; i++) {
     if (!module->entries.data[i].imported)
       dtg_vec_push(&sema->ctx->arena, &list.names, module->entries.data[i].name);
   }
-  const char *what = dtg_arena_printf(&sema->ctx->arena, "name in `%s`", module->title);
+  const char *what = dtg_arena_printf(&sema->ctx->arena, "name in `%s`:", module->title);
   dtg_sema_unknown(sema, wanted->name.span, what, wanted->name.text, list.names.data,
                    list.names.len);
+  return false;
 }
 
 static void import_module(struct dtg_sema *sema, struct dtg_scope_file *file,
@@ -257,10 +276,11 @@ static struct dtg_scope_file *load_file(struct loader *loader, const struct dtg_
     if (item->kind != DTG_ITEM_IMPORT || (!item->import.file && item->import.module.len == 0))
       continue;
     struct dtg_scope_file *module = load_import(loader, item);
+    loader->failed |= !module;
     if (!module)
       continue;
     for (size_t j = 0; j < item->import.names.len; j++)
-      import_one(sema, file, module, &item->import.names.data[j]);
+      loader->failed |= !import_one(sema, file, module, &item->import.names.data[j]);
     import_module(sema, file, module, item);
   }
   file->loading = false;
@@ -289,5 +309,7 @@ struct dtg_scope_file *dtg_sema_load(struct dtg_sema *sema, const struct dtg_ast
   if (sema->ctx->diags.errors > before)
     return NULL;
   const char *path = dtg_source_get(&sema->ctx->sources, ast->file)->path;
-  return load_file(&loader, ast, path, real_path(sema->ctx, path), false);
+  struct dtg_scope_file *file = load_file(&loader, ast, path, real_path(sema->ctx, path), false);
+  // Without all its imports a file would seem full of unknown names.
+  return loader.failed ? NULL : file;
 }

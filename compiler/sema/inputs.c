@@ -21,10 +21,8 @@ static bool missing_batch(struct dtg_sema *sema, const struct dtg_ast_parameter 
 
 static bool input_dim(struct dtg_sema *sema, struct dtg_scope_file *file,
                       const struct dtg_ast_dim *dim, int64_t *out) {
-  if (dim->is_ellipsis) {
-    dtg_error(&sema->ctx->diags, dim->span, "every dim of a model's input must be given");
-    return false;
-  }
+  if (dim->is_ellipsis)
+    return false; // reported with the names
   bool free_name = dim->size->kind == DTG_EXPR_NAME && isupper((unsigned char)dim->size->name[0]) &&
                    !dtg_scope_lookup(file, dim->size->name);
   if (free_name) {

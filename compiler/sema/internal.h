@@ -14,7 +14,7 @@ struct dtg_sema {
   struct dtg_ctx *ctx;
   const struct dtg_sema_options *options;
   struct dtg_model *model;
-  DTG_VEC(struct dtg_scope_file *) files; // all that were loaded, the main file first
+  DTG_VEC(struct dtg_scope_file *) files; // all that were loaded, in that order
 };
 
 // The errors that come again and again. `what`: "name", "key", ...

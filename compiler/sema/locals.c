@@ -21,7 +21,8 @@ static void report_unused(struct dtg_locals *locals, const struct dtg_local *loc
     return;
   }
   bool reported = local->kind == DTG_LOCAL_NAME || local->kind == DTG_LOCAL_PARAMETER;
-  if (reported && !locals->silent && local->name[0] != '_')
+  // Beside errors, which often explain it, the warning would be noise.
+  if (reported && !locals->silent && local->name[0] != '_' && diags->errors == 0)
     dtg_warning(diags, local->span, "`%s` is never used", local->name);
 }
 

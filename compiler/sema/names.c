@@ -336,10 +336,10 @@ static void resolve_declare(struct resolver *r, const struct dtg_ast_stmt *stmt)
   bool param = stmt->kind == DTG_STMT_PARAM;
   const char *what = param ? "`param`" : "`state`";
   if (r->item == DTG_ITEM_FN)
-    misplaced(r, stmt, what, "belongs into a layer: a function has no parameters of its own");
+    misplaced(r, stmt, what, "belongs in a layer: a function has no parameters of its own");
   else if (r->item == DTG_ITEM_OPTIMIZER && (param || stmt->declare.type))
     misplaced(r, stmt, what,
-              param ? "belongs into a layer, not into an optimizer"
+              param ? "belongs in a layer, not into an optimizer"
                     : "of an optimizer has the parameter's shape: write no type");
   else if (r->item != DTG_ITEM_OPTIMIZER && !stmt->declare.type)
     misplaced(r, stmt, what, "needs a type, such as f32[I, out]");
@@ -405,7 +405,7 @@ static void resolve_result(struct resolver *r, const struct dtg_ast_stmt *stmt) 
   resolve_expr(r, stmt->value);
   if (r->item != DTG_ITEM_MODEL) {
     misplaced(r, stmt, stmt->kind == DTG_STMT_METRIC ? "`metric`" : "`output`",
-              "belongs into a model");
+              "belongs in a model");
     return;
   }
   for (size_t i = 0; i < r->results.len; i++) {
@@ -434,7 +434,7 @@ static void resolve_loss(struct resolver *r, const struct dtg_ast_stmt *stmt) {
 static void resolve_return(struct resolver *r, const struct dtg_ast_stmt *stmt) {
   resolve_expr(r, stmt->value);
   if (r->item != DTG_ITEM_FN && r->item != DTG_ITEM_LAYER)
-    misplaced(r, stmt, "`return`", "belongs into a function or a layer");
+    misplaced(r, stmt, "`return`", "belongs in a function or a layer");
   else if (r->loops.len > 0)
     misplaced(r, stmt, "`return`", "cannot stand inside `for`");
 }

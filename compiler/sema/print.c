@@ -81,9 +81,14 @@ static void print_transform(const struct dtg_transform *step, struct dtg_strbuf 
     dtg_strbuf_puts(out, " by the training seed\n");
 }
 
+static const char *dataset_name(const struct dtg_model *model, uint32_t index) {
+  const char *name = model->datasets.data[index].name;
+  return name[0] ? name : "(unnamed)";
+}
+
 static void print_dataset(const struct dtg_model *model, size_t index, struct dtg_strbuf *out) {
   const struct dtg_dataset *set = &model->datasets.data[index];
-  dtg_strbuf_printf(out, "data %s {\n", set->name[0] ? set->name : "(unnamed)");
+  dtg_strbuf_printf(out, "data %s {\n", dataset_name(model, (uint32_t)index));
   for (size_t i = 0; i < set->columns.len; i++)
     print_column(&set->columns.data[i], out);
   for (size_t i = 0; i < set->transforms.len; i++)
@@ -101,7 +106,7 @@ static void print_every(const struct dtg_model *model, const char *name,
                     every->epochs > 0 ? every->epochs : every->steps,
                     every->epochs > 0 ? "epochs" : "steps");
   if (every->data != DTG_NO_DATASET && every->keep == 0)
-    dtg_strbuf_printf(out, " on %s", model->datasets.data[every->data].name);
+    dtg_strbuf_printf(out, " on %s", dataset_name(model, every->data));
   if (every->keep > 0)
     dtg_strbuf_printf(out, " keep %" PRId64, every->keep);
   dtg_strbuf_putc(out, '\n');
@@ -117,7 +122,7 @@ static void print_expr(const char *name, const struct dtg_ast_expr *expr, struct
 
 static void print_train(const struct dtg_model *model, struct dtg_strbuf *out) {
   const struct dtg_train *train = &model->train;
-  dtg_strbuf_printf(out, "train {\n  data = %s\n", model->datasets.data[train->data].name);
+  dtg_strbuf_printf(out, "train {\n  data = %s\n", dataset_name(model, train->data));
   dtg_strbuf_printf(out, "  batch = %" PRId64 "\n  shards = %" PRId64 "\n", train->batch,
                     train->shards);
   dtg_strbuf_printf(out, "  %s = %" PRId64 "\n", train->epochs > 0 ? "epochs" : "steps",

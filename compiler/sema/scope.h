@@ -30,6 +30,7 @@ struct dtg_symbol {
   struct dtg_value value;          // CONST
   enum { DTG_CONST_NEW, DTG_CONST_RUNNING, DTG_CONST_DONE } progress;
   bool overridden; // by -D
+  bool failed;     // DATA: its error has been reported
 };
 
 struct dtg_scope_entry {

@@ -8,12 +8,12 @@ void dtg_sema_unknown(struct dtg_sema *sema, struct dtg_span span, const char *w
   struct dtg_diag *diag = dtg_error(&sema->ctx->diags, span, "unknown %s `%s`", what, name);
   const char *near = dtg_suggest(name, candidates, count);
   struct dtg_strbuf list = {0};
-  for (size_t i = 0; !near && count <= 12 && i < count; i++)
+  for (size_t i = 0; !near && count <= 16 && i < count; i++)
     dtg_strbuf_printf(&list, "%s`%s`", i > 0 ? ", " : "", candidates[i]);
   if (near)
     dtg_diag_hint(diag, "did you mean `%s`?", near);
   else if (list.len > 0)
-    dtg_diag_hint(diag, "there is %s", dtg_strbuf_text(&list));
+    dtg_diag_hint(diag, "the choices are %s", dtg_strbuf_text(&list));
   dtg_strbuf_free(&list);
 }
 
@@ -25,7 +25,7 @@ void dtg_sema_twice(struct dtg_sema *sema, struct dtg_span span, const char *nam
 
 static void warn_unused_imports(struct dtg_sema *sema) {
   const struct dtg_scope_file *file = sema->model->scope;
-  for (size_t i = 0; i < file->entries.len; i++) {
+  for (size_t i = 0; i < file->entries.len && sema->ctx->diags.errors == 0; i++) {
     const struct dtg_scope_entry *entry = &file->entries.data[i];
     if (entry->imported && !entry->used)
       dtg_warning(&sema->ctx->diags, entry->span, "`%s` is imported but never used", entry->name);
@@ -75,8 +75,7 @@ struct dtg_model *dtg_sema(struct dtg_ctx *ctx, const struct dtg_ast_file *ast,
   model->file = ast->file;
   model->span = DTG_SPAN_NONE;
   model->scope = dtg_sema_load(&sema, ast);
-  // Without all its imports a file would seem full of unknown names.
-  if (!model->scope || ctx->diags.errors > before)
+  if (!model->scope)
     return NULL;
   model->prelude = model->scope->prelude;
   dtg_sema_defines(&sema);
