@@ -116,8 +116,7 @@ struct dtg_ast_expr {
   enum dtg_ast_expr_kind kind;
   struct dtg_span span;
   uint16_t depth;     // 1 for a leaf
-  bool parenthesized; // in parentheses, which the span leaves out; kept by the printer, means
-                      // nothing
+  bool parenthesized; // in parentheses, which lie outside the span; matters to printing alone
   union {
     int64_t int_value; // DTG_EXPR_INT; DTG_EXPR_SIZE: bytes. Never negative.
     double float_value;
