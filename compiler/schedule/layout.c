@@ -188,6 +188,8 @@ struct dtg_location dtg_leaf_location(const struct dtg_plan *plan,
   case DTG_LEAF_GRADIENT:
     at.space = DTG_SPACE_CONTRIBUTION;
     found = find_entry(plan->contributions.data, plan->contributions.len, DTG_ROOT_GRAD, key,
+                       &at.offset) ||
+            find_entry(plan->contributions.data, plan->contributions.len, DTG_ROOT_STATE, key,
                        &at.offset);
     break;
   case DTG_LEAF_SCALAR:
