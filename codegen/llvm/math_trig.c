@@ -141,6 +141,17 @@ static LLVMValueRef cg_cell_at(const struct cg_float *d, LLVMTypeRef type, LLVMV
   return LLVMBuildGEP2(d->builder, type, array, &lane, 1, "");
 }
 
+// A stack slot of the function, whichever block is being built.
+static LLVMValueRef cg_entry_slot(const struct cg_float *f, LLVMTypeRef type) {
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(f->builder);
+  LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(here));
+  LLVMBuilderRef builder = LLVMCreateBuilderInContext(f->module->context);
+  LLVMPositionBuilder(builder, entry, LLVMGetFirstInstruction(entry));
+  LLVMValueRef slot = LLVMBuildAlloca(builder, type, "");
+  LLVMDisposeBuilder(builder);
+  return slot;
+}
+
 // Runs the reduction on each lane of `x` (doubles) whose magnitude is at least `limit` and finite;
 // the others keep what `angle` has. Everything goes through memory: this path is rare.
 static struct cg_angle cg_reduce_lanes(const struct cg_float *d, LLVMValueRef x, double limit,
@@ -152,7 +163,7 @@ static struct cg_angle cg_reduce_lanes(const struct cg_float *d, LLVMValueRef x,
   LLVMValueRef cells[4] = {x, angle.r, angle.low, angle.quadrant};
   LLVMValueRef arrays[4];
   for (uint32_t i = 0; i < 4; i++) {
-    arrays[i] = LLVMBuildAlloca(b, LLVMTypeOf(cells[i]), "");
+    arrays[i] = cg_entry_slot(d, LLVMTypeOf(cells[i]));
     LLVMBuildStore(b, cells[i], arrays[i]);
   }
   LLVMBasicBlockRef before = LLVMGetInsertBlock(b);

@@ -19,7 +19,7 @@
 enum { MAX_BUFFERS = 24 };
 
 static uint64_t first_seed = 1;
-static uint32_t seeds_per_family = 24;
+static uint32_t seeds_per_family = 16;
 
 struct memory {
   char *data[MAX_BUFFERS];
