@@ -1,0 +1,33 @@
+/* Runs dtgc and the programs that it makes.
+ *
+ * Output of a process goes to a file beside what it makes and is shown only if it fails.
+ * Ownership: texts belong to the driver's arena.
+ */
+#ifndef REF_RUN_H
+#define REF_RUN_H
+
+#include "driver.h"
+
+enum { REF_MAX_ARGUMENTS = 24 };
+
+/* Arguments end with NULL. True for exit status 0; else `why` says what happened, with the last
+ * lines of the output. */
+bool ref_run(struct ref_driver *driver, const char *const *arguments, const char *output,
+             const char **why);
+
+/* Has dtgc compile `model` into the folder `out`; `defines` ("name=value", ends with NULL) may be
+ * NULL. Sets the path of the program. */
+bool ref_compile(struct ref_driver *driver, const char *model, const char *out,
+                 const char *const *defines, const char **program, const char **why);
+/* Whether `dtgc check` accepts the file. */
+bool ref_accepts(struct ref_driver *driver, const char *model);
+
+/* Runs a program for `steps` steps from the tensors of `init` and saves them to `save`, which is
+ * removed first. `init`, `data_dir` and `log` may be NULL. */
+struct ref_job {
+  const char *program, *init, *data_dir, *log, *save;
+  int steps;
+};
+bool ref_train(struct ref_driver *driver, const struct ref_job *job, const char **why);
+
+#endif
