@@ -73,6 +73,13 @@ static bool sort(struct dtg_edges *edges, uint32_t *order) {
   }
 }
 
+/* A copy of what another group computes: no group waits for it, so it is on no cycle. */
+static bool copies_result(const struct dtg_links *links, uint32_t node) {
+  const struct dtg_node *copy = dtg_graph_node(links->graph, node);
+  return copy->op->class == DTG_CLASS_VIEW &&
+         links->group[dtg_links_base(links, copy->inputs[0])] != DTG_NO_GROUP;
+}
+
 /* A root whose group waits although it only overwrites a variable: it is written by a copy. */
 static void break_cycle(const struct dtg_links *links, struct dtg_graph *graph,
                         const uint32_t *order) {
@@ -80,9 +87,8 @@ static void break_cycle(const struct dtg_links *links, struct dtg_graph *graph,
     struct dtg_root *root = &graph->roots.data[i];
     uint32_t base = dtg_links_base(links, root->node);
     uint32_t group = links->group[base];
-    bool is_copy = graph->nodes.data[base].op->class == DTG_CLASS_VIEW;
     if (root->kind == DTG_ROOT_UPDATE && group != DTG_NO_GROUP && order[group] == UINT32_MAX &&
-        !is_copy) {
+        !copies_result(links, base)) {
       root->node = dtg_fuse_add_copy(graph, root->node);
       return;
     }

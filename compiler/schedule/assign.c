@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHUFFLES = 24 };
+enum { MAX_SHUFFLES = 400 };
 
 static bool live_together(const struct dtg_arena_piece *a, const struct dtg_arena_piece *b) {
   return a->first <= b->last && b->first <= a->last;
@@ -26,31 +26,32 @@ int64_t dtg_arena_live_peak(const struct dtg_arena_piece *pieces, size_t count, 
   return peak;
 }
 
-/* The smallest gap that holds the piece among those placed that live with it; else behind them. */
+/* The smallest gap below `bound` that holds the piece among those placed that live with it, at its lower
+ * or upper end; else behind them. */
 static int64_t best_gap(const struct dtg_arena_piece *piece, struct dtg_arena_piece *const *sorted,
-                        size_t count) {
+                        size_t count, int64_t bound) {
   int64_t end = 0, best = -1, smallest = INT64_MAX;
-  for (size_t i = 0; i < count; i++) {
-    if (!live_together(piece, sorted[i]))
+  for (size_t i = 0; i <= count; i++) {
+    if (i < count && !live_together(piece, sorted[i]))
       continue;
-    int64_t gap = sorted[i]->offset - end;
+    int64_t gap = (i < count ? sorted[i]->offset : bound) - end;
     if (gap >= piece->bytes && gap < smallest) {
       smallest = gap;
-      best = end;
+      best = piece->high ? end + gap - piece->bytes : end;
     }
-    if (sorted[i]->offset + sorted[i]->bytes > end)
+    if (i < count && sorted[i]->offset + sorted[i]->bytes > end)
       end = sorted[i]->offset + sorted[i]->bytes;
   }
   return best >= 0 ? best : end;
 }
 
 static int64_t place_in_order(struct dtg_arena_piece *const *order, size_t count,
-                              struct dtg_arena_piece **sorted) {
+                              struct dtg_arena_piece **sorted, int64_t bound) {
   int64_t size = 0;
   for (size_t i = 0; i < count; i++) {
     struct dtg_arena_piece *piece = order[i];
     size_t at = i;
-    piece->offset = best_gap(piece, sorted, i);
+    piece->offset = best_gap(piece, sorted, i, bound);
     for (; at > 0 && sorted[at - 1]->offset > piece->offset; at--)
       sorted[at] = sorted[at - 1];
     sorted[at] = piece;
@@ -98,11 +99,13 @@ struct search {
   struct dtg_arena_piece *pieces;
   int64_t *offsets; /* of the best */
   size_t count;
+  int64_t bound; /* the largest live set */
   int64_t best;
 };
 
 static void attempt(struct search *search) {
-  int64_t size = place_in_order(search->order, search->count, search->sorted);
+  int64_t size = place_in_order(search->order, search->count, search->sorted,
+                                search->bound);
   if (size >= search->best)
     return;
   search->best = size;
@@ -110,11 +113,18 @@ static void attempt(struct search *search) {
     search->offsets[i] = search->pieces[i].offset;
 }
 
-/* Exchanges neighbours in the order by size, from a fixed seed: the same plan every time. */
+static uint64_t draw(uint64_t *state) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return *state >> 33;
+}
+
+/* Exchanges neighbours in the order, and turns some pieces to the other end of their gap; from a fixed
+ * seed, so that the plan is the same every time. */
 static void shuffle(struct search *search, uint64_t *state) {
   for (size_t i = 0; i + 1 < search->count; i++) {
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    if (*state >> 62 != 0)
+    if (draw(state) % 8 == 0)
+      search->order[i]->high = !search->order[i]->high;
+    if (draw(state) % 4 != 0)
       continue;
     struct dtg_arena_piece *piece = search->order[i];
     search->order[i] = search->order[i + 1];
@@ -122,8 +132,30 @@ static void shuffle(struct search *search, uint64_t *state) {
   }
 }
 
-int64_t dtg_arena_assign(struct dtg_arena *scratch, struct dtg_arena_piece *pieces, size_t count) {
+/* Pieces that follow one another go to opposite ends, as a chain of layers wants it. */
+static void alternate(struct search *search, bool on) {
+  for (size_t i = 0; i < search->count; i++)
+    search->pieces[i].high = on && search->pieces[i].first % 2 != 0;
+}
+
+static void try_orders(struct search *search) {
   int (*const orders[])(const void *, const void *) = {by_size, by_length, by_area, by_start};
+  for (size_t i = 0; i < 2 * (sizeof orders / sizeof *orders); i++) {
+    if (search->best <= search->bound)
+      return;
+    alternate(search, i % 2 != 0);
+    qsort(search->order, search->count, sizeof *search->order, orders[i / 2]);
+    attempt(search);
+  }
+}
+
+/* As many tries as cost some milliseconds. */
+static int shuffle_count(size_t count) {
+  size_t tries = 4000000 / (count * count + 1);
+  return tries > MAX_SHUFFLES ? MAX_SHUFFLES : (int)tries;
+}
+
+int64_t dtg_arena_assign(struct dtg_arena *scratch, struct dtg_arena_piece *pieces, size_t count) {
   struct search search = {.pieces = pieces, .count = count, .best = INT64_MAX};
   uint32_t steps = 0, step;
   uint64_t state = 1;
@@ -136,13 +168,13 @@ int64_t dtg_arena_assign(struct dtg_arena *scratch, struct dtg_arena_piece *piec
     search.order[i] = &pieces[i];
     steps = pieces[i].last + 1 > steps ? pieces[i].last + 1 : steps;
   }
-  int64_t bound = dtg_arena_live_peak(pieces, count, steps, &step);
-  for (size_t i = 0; i < sizeof orders / sizeof *orders && search.best > bound; i++) {
-    qsort(search.order, count, sizeof *search.order, orders[i]);
-    attempt(&search);
-  }
-  qsort(search.order, count, sizeof *search.order, by_size);
-  for (int i = 0; i < SHUFFLES && search.best > bound; i++) {
+  search.bound = dtg_arena_live_peak(pieces, count, steps, &step);
+  try_orders(&search);
+  for (int i = 0; i < shuffle_count(count) && search.best > search.bound; i++) {
+    if (i % 16 == 0) {
+      qsort(search.order, count, sizeof *search.order, i % 32 == 0 ? by_size : by_area);
+      alternate(&search, i % 64 >= 32);
+    }
     shuffle(&search, &state);
     attempt(&search);
   }

@@ -109,7 +109,8 @@ static void make_pieces(struct assembly *it) {
   it->piece = DTG_NEW_ARRAY(it->state->scratch, uint32_t, function->buffers.len);
   for (size_t i = 0; i < function->buffers.len; i++) {
     const struct dtg_plan_buffer *buffer = &function->buffers.data[i];
-    struct dtg_arena_piece piece = {buffer->bytes, buffer->first_step, buffer->last_step, 0};
+    struct dtg_arena_piece piece = {
+        .bytes = buffer->bytes, .first = buffer->first_step, .last = buffer->last_step};
     if (buffer->at.space != DTG_SPACE_ARENA)
       continue;
     if (buffer->in_place_of != DTG_NO_NODE) { /* an earlier buffer: they are listed by step */

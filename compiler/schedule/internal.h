@@ -26,6 +26,7 @@ struct dtg_arena_piece {
   int64_t bytes;
   uint32_t first, last; /* steps, inclusive */
   int64_t offset;       /* result */
+  bool high;            /* placed at the upper end of its gap */
 };
 
 /* Puts the pieces at multiples of 64 so that pieces with common steps are disjoint; the size. */

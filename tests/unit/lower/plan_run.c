@@ -74,6 +74,12 @@ static char *memory_at(struct plan_memory *memory, const struct dtg_location *at
   }
 }
 
+/* Arenas align to 16 bytes, the program to 64. */
+static char *block(struct dtg_arena *arena, int64_t bytes) {
+  uintptr_t at = (uintptr_t)dtg_alloc(arena, (size_t)bytes + 128);
+  return (char *)((at + 63) / 64 * 64);
+}
+
 static void fill_leaf(struct dtg_arena *arena, struct plan_memory *memory,
                       const struct dtg_node *node, dtg_leaf_value *leaf, void *context) {
   struct dtg_location at = dtg_leaf_location(memory->plan, &memory->options, node);
@@ -82,7 +88,7 @@ static void fill_leaf(struct dtg_arena *arena, struct plan_memory *memory,
   struct dtg_ref_tensor tensor = {.type = node->type,
                                   .data = DTG_NEW_ARRAY(arena, double, count)};
   if (at.space == DTG_SPACE_FEED && !memory->feeds[at.index])
-    memory->feeds[at.index] = dtg_alloc(arena, (size_t)count * size);
+    memory->feeds[at.index] = block(arena, count * (int64_t)size);
   leaf(context, node, &tensor);
   char *bytes = memory_at(memory, &at);
   for (int64_t i = 0; i < count; i++)
@@ -107,17 +113,29 @@ static void poison(struct plan_memory *memory, uint32_t step) {
   free(live);
 }
 
+static void interpret(void *context, const struct dtg_plan *plan, uint32_t kernel,
+                      void *const *buffers) {
+  (void)context;
+  cg_kernel_interpret(plan->kernels.data[kernel], buffers);
+}
+
 struct plan_memory *plan_run(struct dtg_arena *arena, const struct dtg_plan *plan, int number,
                              dtg_leaf_value *leaf, void *context) {
+  return plan_run_with(arena, plan, number, leaf, context, interpret, NULL);
+}
+
+struct plan_memory *plan_run_with(struct dtg_arena *arena, const struct dtg_plan *plan, int number,
+                                  dtg_leaf_value *leaf, void *context, plan_launch *launch,
+                                  void *launch_context) {
   const struct dtg_plan_function *function = &plan->functions[number];
   struct plan_memory *memory = DTG_NEW(arena, struct plan_memory);
   memory->plan = plan;
   memory->function = number;
-  memory->arena = dtg_alloc(arena, (size_t)function->arena_bytes + 64);
-  memory->variables = dtg_alloc(arena, (size_t)plan->variables_bytes + 64);
-  int64_t block = plan->contribution_bytes > plan->metrics_bytes ? plan->contribution_bytes
-                                                                 : plan->metrics_bytes;
-  memory->contribution = dtg_alloc(arena, (size_t)block + 64);
+  memory->arena = block(arena, function->arena_bytes);
+  memory->variables = block(arena, plan->variables_bytes);
+  memory->contribution =
+      block(arena, plan->contribution_bytes > plan->metrics_bytes ? plan->contribution_bytes
+                                                                  : plan->metrics_bytes);
   for (uint32_t i = 0; i < function->graph->nodes.len; i++) {
     const struct dtg_node *node = dtg_graph_node(function->graph, i);
     if (node->op->class == DTG_CLASS_LEAF)
@@ -131,7 +149,7 @@ struct plan_memory *plan_run(struct dtg_arena *arena, const struct dtg_plan *pla
     for (size_t i = 0; i < step->args.len; i++)
       buffers[i] = memory_at(memory, &step->args.data[i]);
     poison(memory, s);
-    cg_kernel_interpret(kernel, buffers);
+    launch(launch_context, plan, step->kernel, buffers);
   }
   return memory;
 }

@@ -13,14 +13,20 @@ struct plan_memory {
   int function;
   struct dtg_schedule_options options;
   char *arena, *variables, *contribution;
-  char *feeds[16];
+  char *feeds[256];
   int64_t scalars[5];
-  size_t feed_bytes[16];
 };
+
+/* Runs kernel `kernel` of the plan; NULL stands for the interpreter. */
+typedef void plan_launch(void *context, const struct dtg_plan *plan, uint32_t kernel,
+                         void *const *buffers);
 
 /* Leaves get the values that `leaf` gives, as for dtg_evaluate. */
 struct plan_memory *plan_run(struct dtg_arena *arena, const struct dtg_plan *plan, int function,
                              dtg_leaf_value *leaf, void *context);
+struct plan_memory *plan_run_with(struct dtg_arena *arena, const struct dtg_plan *plan,
+                                  int function, dtg_leaf_value *leaf, void *context,
+                                  plan_launch *launch, void *launch_context);
 /* The value of root `index` after the run, one double an element. */
 double *plan_run_root(struct dtg_arena *arena, struct plan_memory *memory, size_t index);
 /* The same as bytes. */

@@ -2,7 +2,6 @@
  * states. */
 #include "compiler/base/ctx.h"
 #include "compiler/ir/graph_text.h"
-#include "compiler/ir/group.h"
 #include "compiler/schedule/internal.h"
 
 #include <setjmp.h>
