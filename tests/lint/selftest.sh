@@ -89,6 +89,19 @@ fresh
 put README.md "see /ro""ot/x\n"
 expect words 'README.md:1:'
 
+fresh
+export DTGC=$tree/dtgc
+put dtgc '#!/bin/sh\n! grep -n wrong "$2"\n'
+chmod +x "$tree/dtgc"
+put README.md '# x\n```dtg\nright\n```\nsee `compiler/base/`, `tests/NAME/`\n'
+expect readme pass
+put README.md '# x\n```dtg\nright\n```\n```dtg\nwrong\n```\n'
+expect readme '1:wrong'
+put README.md '# x\n```dtg\nright\n```\nsee `compiler/none.c`\n'
+expect readme 'names compiler/none.c, which is not there'
+put README.md 'wrong\n'
+expect readme 'shows no model'
+
 rm -rf "$tree"
 mkdir "$tree"
 expect includes 'no source files found'
