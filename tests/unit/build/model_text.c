@@ -38,7 +38,8 @@ void model_text_build(struct model_text *text, const char *source) {
     return;
   text->module = dtg_build(&text->ctx, text->model);
   assert_true((text->module != NULL) != dtg_diags_failed(&text->ctx.diags));
-  if (text->module && !dtg_module_verify(text->module, DTG_VERIFY_BUILD, &why))
+  bool trained = text->module && text->module->train;
+  if (trained && !dtg_module_verify(text->module, DTG_VERIFY_BUILD, &why))
     fail_msg("%s", dtg_strbuf_text(&why));
   dtg_strbuf_free(&why);
 }

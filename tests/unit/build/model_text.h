@@ -17,7 +17,7 @@ struct model_text {
 /* Parses and types `text` under the name "test.dtg", with the repository's standard library.
  * `defines`: "name=value" texts, ended by NULL; or NULL. */
 void model_text_check(struct model_text *text, const char *source, const char *const *defines);
-/* The same, then the graphs; they must verify. */
+/* The same, then the graphs; those of a model with a training block must verify. */
 void model_text_build(struct model_text *text, const char *source);
 void model_text_close(struct model_text *text);
 
