@@ -185,6 +185,97 @@ struct dtr_input {
   const char *where;
 };
 
+/* ---- replication (semantics.md 1-4): the maps of a strategy as families ----
+ *
+ * Tasks are numbered over jobs in order; devices over tasks in order, a task's CPUs before its GPUs.
+ * A program with `replication` NULL has one replica on one device, which also owns everything. */
+
+struct dtr_job {
+  const char *name;
+  uint32_t tasks, cpu, gpu; /* tasks; devices per task */
+  uint32_t threads;         /* per task; 0: as many as the machine has */
+};
+
+/* Replica r of [first, first + outer * inner): device base + (q / inner) * outer_stride
+ * + (q % inner) * inner_stride with q = r - first. Replica r computes shards
+ * [r * shards / replicas, (r + 1) * shards / replicas). */
+struct dtr_replica_family {
+  uint32_t first, outer, inner;
+  uint32_t base, outer_stride, inner_stride;
+};
+
+/* Client c of [first, first + count) lives in task `task` + (c - first) * task_stride and drives
+ * `replicas_each` replicas from first_replica + (c - first) * replicas_each on. In-graph over
+ * tasks: one client, which drives replicas of other tasks: it sends them their rows of the batch.
+ * Between-graph: a client reads its own rows. Client 0 is the chief. */
+struct dtr_client_family {
+  uint32_t first, count;
+  uint32_t task, task_stride;
+  uint32_t first_replica, replicas_each;
+};
+
+enum dtr_owner_kind {
+  DTR_OWNER_ON,       /* a device of its own choice: parameter servers, cpu:0 */
+  DTR_OWNER_MIRRORED, /* owners are the replicas' devices, everybody keeps a copy */
+  DTR_OWNER_SHARDED   /* the same, but nobody keeps a whole copy between steps */
+};
+
+/* Rows of a parameter or state that one device owns, with the slots' same rows. Slices are sorted by
+ * (variable, first) and cut at block edges: blocks of `block` elements are those of whole-tensor
+ * reductions, and the tiles of the update's kernels. */
+struct dtr_slice {
+  uint32_t variable;      /* index of a parameter or state */
+  int64_t first, elements;
+  int64_t block;          /* elements of a block; the last one of a tensor may be short */
+  uint32_t owner;         /* device */
+  enum dtr_owner_kind kind;
+};
+
+/* One launch of the update, for owners that hold slices: runs the tiles of `variable` that the owner
+ * holds (tile t = block t), or, with variable UINT32_MAX, all tiles on every owner (scalars). */
+enum dtr_space { DTR_SPACE_ARENA, DTR_SPACE_VARIABLE, DTR_SPACE_CONTRIBUTION, DTR_SPACE_SCALAR };
+struct dtr_update_buffer {
+  enum dtr_space space;
+  uint32_t index; /* variable: which one; contribution: which one; scalar: which of dtr_scalars */
+  int64_t offset; /* arena */
+  bool by_block;  /* arena: one element per block of `variable` (block sums) */
+};
+struct dtr_update_launch {
+  uint32_t launch;     /* index into kernels */
+  dtr_kernel_fn *fn;
+  int64_t tiles;
+  uint32_t variable;   /* parameter or state; UINT32_MAX: none */
+  uint32_t phase;      /* launches of a phase run before the exchange that ends it */
+  uint32_t buffer_count;
+  const struct dtr_update_buffer *buffers;
+};
+/* After phase `phase` owners send each other the block sums of their slices of `variable`, which lie
+ * in the update's arena at `offset`, one f32 a block. */
+struct dtr_exchange {
+  uint32_t phase, variable;
+  int64_t offset, blocks;
+};
+
+struct dtr_replication {
+  const char *strategy;
+  uint32_t job_count;
+  const struct dtr_job *jobs;
+  uint32_t replicas;
+  uint32_t replica_family_count;
+  const struct dtr_replica_family *replica_families;
+  uint32_t client_family_count;
+  const struct dtr_client_family *client_families;
+  uint32_t slice_count;
+  const struct dtr_slice *slices;
+  uint32_t update_launch_count;
+  const struct dtr_update_launch *update_launches;
+  uint32_t phase_count; /* of the update; at least 1 */
+  uint32_t exchange_count;
+  const struct dtr_exchange *exchanges;
+  bool is_async;
+  int64_t backup;    /* sync: contributions a step may go without */
+  int64_t staleness; /* async: largest lead; -1 unbounded */};
+
 /* Metrics of an evaluation graph, in contribution layout of their own: f32 scalars one after another,
  * 64-byte aligned each: loss, then the metrics in the order of `metrics`. */
 struct dtr_part {
@@ -231,6 +322,8 @@ struct dtr_program {
   const struct dtr_kernel_desc *kernels;
   uint32_t gemm_count;
   const struct dtr_gemm *gemms;
+
+  const struct dtr_replication *replication; /* NULL: one device */
 
   struct dtr_part shard;  /* training, one shard: forward and backward */
   struct dtr_part update; /* optimizer; batch = 0 */
