@@ -232,7 +232,9 @@ struct dtr_slice {
 };
 
 /* One launch of the update, for owners that hold slices: runs the tiles of `variable` that the owner
- * holds (tile t = block t), or, with variable UINT32_MAX, all tiles on every owner (scalars). */
+ * holds (tile t = block t), or, with variable UINT32_MAX, all tiles on every owner (scalars). `whole`:
+ * the kernel does not work by blocks: the one owner of `variable` (which has one slice) runs all tiles.
+ * Launches stand in the order in which they run; phases never decrease. */
 enum dtr_space { DTR_SPACE_ARENA, DTR_SPACE_VARIABLE, DTR_SPACE_CONTRIBUTION, DTR_SPACE_SCALAR };
 struct dtr_update_buffer {
   enum dtr_space space;
@@ -246,6 +248,7 @@ struct dtr_update_launch {
   int64_t tiles;
   uint32_t variable;   /* parameter or state; UINT32_MAX: none */
   uint32_t phase;      /* launches of a phase run before the exchange that ends it */
+  bool whole;
   uint32_t buffer_count;
   const struct dtr_update_buffer *buffers;
 };
@@ -269,12 +272,14 @@ struct dtr_replication {
   const struct dtr_slice *slices;
   uint32_t update_launch_count;
   const struct dtr_update_launch *update_launches;
+  int64_t update_arena_bytes; /* of the arena that update_launches and exchanges point into */
   uint32_t phase_count; /* of the update; at least 1 */
   uint32_t exchange_count;
   const struct dtr_exchange *exchanges;
   bool is_async;
   int64_t backup;    /* sync: contributions a step may go without */
-  int64_t staleness; /* async: largest lead; -1 unbounded */};
+  int64_t staleness; /* async: largest lead; -1 unbounded */
+};
 
 /* Metrics of an evaluation graph, in contribution layout of their own: f32 scalars one after another,
  * 64-byte aligned each: loss, then the metrics in the order of `metrics`. */
