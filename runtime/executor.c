@@ -9,23 +9,39 @@ static int64_t maximum(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-static int64_t arena_bytes(const struct dtr_program *program) {
+static int64_t arena_bytes(const struct dtr_executor_options *options) {
+  const struct dtr_program *program = options->program;
+  if (options->threads_only)
+    return DTR_ALIGN;
   int64_t bytes = maximum(program->shard.arena_bytes, program->update.arena_bytes);
   bytes = maximum(bytes, maximum(program->eval.arena_bytes, program->tail.arena_bytes));
   return dtr_memory_round(maximum(bytes, DTR_ALIGN));
 }
 
+static struct dtr_span shards_of(const struct dtr_executor_options *options) {
+  return options->shards.count > 0 ? options->shards
+                                   : (struct dtr_span){0, options->program->train.shards};
+}
+
+static struct dtr_tree_part tree_of(const struct dtr_executor_options *options) {
+  return (struct dtr_tree_part){.shards = options->program->train.shards,
+                                .block = shards_of(options)};
+}
+
 static int leaders_of(const struct dtr_executor_options *options) {
-  int64_t shards = options->program->train.shards;
+  int64_t shards = shards_of(options).count;
   return shards < options->threads ? (int)shards : options->threads;
 }
 
 int64_t dtr_executor_bytes(const struct dtr_executor_options *options) {
   const struct dtr_program *program = options->program;
   int64_t arenas, blocks = 0, bytes;
-  bool overflow = __builtin_mul_overflow(arena_bytes(program), options->threads, &arenas);
+  bool overflow = __builtin_mul_overflow(arena_bytes(options), options->threads, &arenas);
+  if (options->threads_only)
+    return overflow ? INT64_MAX : arenas;
+  struct dtr_tree_part part = tree_of(options);
   if (!options->evaluate_only)
-    overflow |= __builtin_mul_overflow(dtr_tree_blocks(program->train.shards, leaders_of(options)),
+    overflow |= __builtin_mul_overflow(dtr_tree_part_blocks(&part, leaders_of(options)),
                                        dtr_memory_round(program->contribution_bytes), &blocks);
   overflow |= __builtin_add_overflow(arenas, blocks, &bytes);
   overflow |= __builtin_add_overflow(bytes, program->variables_bytes, &bytes);
@@ -45,8 +61,9 @@ static void start_worker(void *context, int thread) {
              (long long)executor->arena_bytes);
     return;
   }
-  worker->library = dtr_library_new(program->gemms, program->gemm_count, program->cpu_arch,
-                                    worker->why, sizeof worker->why);
+  if (!executor->threads_only)
+    worker->library = dtr_library_new(program->gemms, program->gemm_count, program->cpu_arch,
+                                      worker->why, sizeof worker->why);
 }
 
 /* Team i of n has the threads [i * T / n, (i + 1) * T / n). */
@@ -96,15 +113,18 @@ static bool start(struct dtr_executor *executor, const struct dtr_executor_optio
   const struct dtr_program *program = options->program;
   if (!dtr_memory_check(options->env, dtr_executor_bytes(options), program->name, error))
     return false;
+  if (options->threads_only)
+    return start_workers(executor, error);
   executor->variables = dtr_memory_new(maximum(program->variables_bytes, DTR_ALIGN));
   if (!executor->variables)
     return dtr_error_memory(error, program->variables_bytes, "the parameters");
   if (!start_workers(executor, error))
     return false;
+  struct dtr_tree_part part = tree_of(options);
   return options->evaluate_only ||
-         dtr_tree_new(program->contributions, program->contribution_count,
-                      dtr_memory_round(program->contribution_bytes), program->train.shards,
-                      executor->leaders, dtr_pool_spins(executor->pool), &executor->tree, error);
+         dtr_tree_new_part(program->contributions, program->contribution_count,
+                           dtr_memory_round(program->contribution_bytes), &part, executor->leaders,
+                           dtr_pool_spins(executor->pool), &executor->tree, error);
 }
 
 bool dtr_executor_new(const struct dtr_executor_options *options, struct dtr_executor **executor,
@@ -117,8 +137,11 @@ bool dtr_executor_new(const struct dtr_executor_options *options, struct dtr_exe
                                 .trace = options->trace,
                                 .threads = options->threads,
                                 .leaders = leaders_of(options),
+                                .shards = shards_of(options),
+                                .trace_first = options->trace_first,
                                 .always_share = options->always_share,
-                                .arena_bytes = arena_bytes(options->program)};
+                                .threads_only = options->threads_only,
+                                .arena_bytes = arena_bytes(options)};
   if (!start(made, options, error)) {
     dtr_executor_free(made);
     return false;
@@ -148,6 +171,7 @@ struct round {
   const struct dtr_batch *batch;
   const struct dtr_scalars *scalars;
   _Atomic int64_t next; /* shard */
+  int64_t end;
 };
 
 static void run_shard(struct dtr_executor *executor, struct dtr_worker *worker,
@@ -159,7 +183,8 @@ static void run_shard(struct dtr_executor *executor, struct dtr_worker *worker,
   frame->feeds = dtr_batch_feeds(batch, shard);
   executor->program->shard.run(frame);
   if (executor->trace)
-    dtr_trace_add(executor->trace, worker->team.first, "shard", NULL, batch->step, begin);
+    dtr_trace_add(executor->trace, executor->trace_first + worker->team.first, "shard", NULL,
+                  batch->step, begin);
   dtr_tree_put(executor->tree, shard, block);
 }
 
@@ -170,11 +195,10 @@ static void run_shards(void *context, int thread) {
   struct dtr_executor *executor = round->executor;
   struct dtr_worker *worker = &executor->workers[thread];
   worker->scalars = *round->scalars;
-  while (atomic_load_explicit(&round->next, memory_order_relaxed) <
-         executor->program->train.shards) {
+  while (atomic_load_explicit(&round->next, memory_order_relaxed) < round->end) {
     char *block = dtr_tree_take(executor->tree);
     int64_t shard = atomic_fetch_add_explicit(&round->next, 1, memory_order_relaxed);
-    if (shard >= executor->program->train.shards) {
+    if (shard >= round->end) {
       dtr_tree_return(executor->tree, block);
       return;
     }
@@ -187,13 +211,19 @@ static void run_shards_alone(struct dtr_executor *executor, const struct dtr_bat
                              const struct dtr_scalars *scalars) {
   struct dtr_worker *worker = &executor->workers[0];
   worker->scalars = *scalars;
-  for (int64_t shard = 0; shard < executor->program->train.shards; shard++)
+  struct dtr_span shards = executor->shards;
+  for (int64_t shard = shards.first; shard < shards.first + shards.count; shard++)
     run_shard(executor, worker, batch, shard, dtr_tree_take(executor->tree));
 }
 
 static void run_shards_together(struct dtr_executor *executor, const struct dtr_batch *batch,
                                 const struct dtr_scalars *scalars) {
-  struct round round = {.executor = executor, .batch = batch, .scalars = scalars};
+  struct dtr_span shards = executor->shards;
+  struct round round = {.executor = executor,
+                        .batch = batch,
+                        .scalars = scalars,
+                        .next = shards.first,
+                        .end = shards.first + shards.count};
   for (int i = 1; i < executor->leaders; i++)
     dtr_pool_post(executor->pool, team_first(executor, i), run_shards, &round);
   run_shards(&round, 0);
@@ -222,8 +252,8 @@ static bool any_fault(const struct dtr_executor *executor, int leaders) {
   return false;
 }
 
-char *dtr_executor_shards(struct dtr_executor *executor, const struct dtr_batch *batch,
-                          const struct dtr_scalars *scalars) {
+bool dtr_executor_block(struct dtr_executor *executor, const struct dtr_batch *batch,
+                        const struct dtr_scalars *scalars) {
   int64_t begin = 0;
   bool together = decide(executor, &executor->share_shards, &begin);
   if (together) {
@@ -237,15 +267,45 @@ char *dtr_executor_shards(struct dtr_executor *executor, const struct dtr_batch 
     run_shards_alone(executor, batch, scalars);
   }
   learn(executor, &executor->share_shards, together, begin);
-  char *reduced = dtr_tree_result(executor->tree);
   if (!any_fault(executor, together ? executor->leaders : 1))
-    return reduced;
-  dtr_tree_return(executor->tree, reduced);
-  return NULL;
+    return true;
+  dtr_tree_reset(executor->tree);
+  return false;
+}
+
+char *dtr_executor_partial(struct dtr_executor *executor, uint32_t index) {
+  return dtr_tree_partial(executor->tree, index);
+}
+
+char *dtr_executor_shards(struct dtr_executor *executor, const struct dtr_batch *batch,
+                          const struct dtr_scalars *scalars) {
+  return dtr_executor_block(executor, batch, scalars) ? dtr_tree_result(executor->tree) : NULL;
 }
 
 void dtr_executor_release(struct dtr_executor *executor, char *contribution) {
   dtr_tree_return(executor->tree, contribution);
+}
+
+struct dtr_frame *dtr_executor_update_begin(struct dtr_executor *executor, char *arena,
+                                            const struct dtr_scalars *scalars) {
+  struct dtr_worker *worker = &executor->workers[0];
+  executor->update_together =
+      decide(executor, &executor->share_update, &executor->update_began);
+  worker->scalars = *scalars;
+  use_team(executor, 0, executor->update_together ? executor->threads : 1);
+  worker->frame.arena = arena;
+  worker->frame.feeds = NULL;
+  return &worker->frame;
+}
+
+bool dtr_executor_update_end(struct dtr_executor *executor, struct dtr_fault *fault) {
+  struct dtr_worker *worker = &executor->workers[0];
+  learn(executor, &executor->share_update, executor->update_together, executor->update_began);
+  worker->frame.arena = worker->arena;
+  if (worker->frame.fault.code == DTR_FAULT_NONE)
+    return true;
+  *fault = worker->frame.fault;
+  return false;
 }
 
 bool dtr_executor_update(struct dtr_executor *executor, char *contribution,

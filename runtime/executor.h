@@ -38,6 +38,9 @@ struct dtr_executor_options {
   struct dtr_trace *trace; /* NULL: off */
   int threads;             /* 1 .. DTR_MAX_THREADS */
   bool evaluate_only;      /* no blocks for training */
+  bool threads_only;       /* of an owner without a replica: no memory, no library */
+  struct dtr_span shards;  /* of the device's replica; count 0: all */
+  int trace_first;         /* ring of its thread 0 */
   bool always_share;       /* for tests: never alone because it is faster */
 };
 
@@ -49,8 +52,12 @@ struct dtr_executor {
   struct dtr_tree *tree; /* NULL: evaluates only */
   int threads;
   int leaders; /* teams that run shards */
-  bool always_share;
+  struct dtr_span shards;
+  int trace_first;
+  bool always_share, threads_only;
   struct dtr_choice share_shards, share_update;
+  bool update_together;
+  int64_t update_began;
   struct dtr_worker *workers;
   int64_t arena_bytes;
   char *variables;
@@ -70,10 +77,24 @@ void dtr_executor_free(struct dtr_executor *executor);
 char *dtr_executor_shards(struct dtr_executor *executor, const struct dtr_batch *batch,
                           const struct dtr_scalars *scalars);
 void dtr_executor_release(struct dtr_executor *executor, char *contribution);
+/* The same for a replica's block of shards: false if a check failed in one of them. Each partial
+ * sum is then fetched once by its number, and given back by dtr_executor_release. */
+bool dtr_executor_block(struct dtr_executor *executor, const struct dtr_batch *batch,
+                        const struct dtr_scalars *scalars);
+char *dtr_executor_partial(struct dtr_executor *executor, uint32_t index);
 
 /* Applies the optimizer to a reduced contribution. False with `fault` set if a kernel failed. */
 bool dtr_executor_update(struct dtr_executor *executor, char *contribution,
                          const struct dtr_scalars *scalars, struct dtr_fault *fault);
+
+/* A frame for kernels of the update on all threads, or on one where that is faster; ends with
+ * dtr_executor_update_end, which gives the fault. `arena`: of the update. */
+struct dtr_frame *dtr_executor_update_begin(struct dtr_executor *executor, char *arena,
+                                            const struct dtr_scalars *scalars);
+bool dtr_executor_update_end(struct dtr_executor *executor, struct dtr_fault *fault);
+/* Tiles [begin, end) of a kernel. */
+void dtr_executor_tiles(struct dtr_frame *frame, uint32_t kernel, dtr_kernel_fn *fn,
+                        char *const *buffers, int64_t begin, int64_t end);
 
 /* Runs one call of `part` on `worker`'s thread, which must be the caller's. `contribution`: what
  * the part writes. False with `fault` set if a check failed. */

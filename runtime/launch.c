@@ -18,6 +18,7 @@ struct launch {
   uint32_t gemm;
   const char *a, *b;
   char *c, *scratch;
+  int64_t first; /* tile 0 of this launch is tile `first` of the kernel */
 };
 
 static void run_gemm_tiles(const struct launch *launch, struct dtr_library *library,
@@ -37,7 +38,7 @@ static void run_tiles(void *context, int thread, int64_t begin, int64_t end) {
   struct dtr_worker *worker = helps ? &launch->executor->workers[thread] : NULL;
   struct dtr_fault *fault = helps ? &worker->tile_fault : &frame->fault;
   if (launch->fn) {
-    launch->fn(launch->buffers, fault, begin, end);
+    launch->fn(launch->buffers, fault, launch->first + begin, launch->first + end);
     return;
   }
   char *scratch = launch->scratch;
@@ -71,7 +72,7 @@ static void run(struct launch *launch, uint32_t kernel, int64_t tiles) {
   else
     share(launch, team, tiles);
   if (trace)
-    dtr_trace_add(trace, team->first, frame->program->kernels[kernel].name,
+    dtr_trace_add(trace, launch->executor->trace_first + team->first, frame->program->kernels[kernel].name,
                   frame->program->kernels[kernel].comment, frame->scalars->step, begin);
 }
 
@@ -81,6 +82,12 @@ void dtr_kernel_run(struct dtr_frame *frame, uint32_t kernel, dtr_kernel_fn *fn,
   run(&launch, kernel, tiles);
   if (frame->watch)
     dtr_watch_kernel(frame->watch, frame->program, kernel, buffers, &frame->fault);
+}
+
+void dtr_executor_tiles(struct dtr_frame *frame, uint32_t kernel, dtr_kernel_fn *fn,
+                        char *const *buffers, int64_t begin, int64_t end) {
+  struct launch launch = {.frame = frame, .fn = fn, .buffers = buffers, .first = begin};
+  run(&launch, kernel, end - begin);
 }
 
 void dtr_gemm_run(struct dtr_frame *frame, uint32_t kernel, uint32_t gemm, const char *a,

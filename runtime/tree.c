@@ -64,9 +64,10 @@ void dtr_contribution_combine(const struct dtr_contribution *table, uint32_t cou
 
 enum { NONE = UINT32_MAX };
 
-/* Leaves are nodes 0 .. S-1, inner nodes follow. */
+/* Leaves come first, inner nodes follow. */
 struct node {
-  uint32_t parent;          /* NONE: the root */
+  uint32_t parent;          /* NONE: a root */
+  uint32_t root;            /* of a root: its number */
   bool right;               /* which half of the parent */
   _Atomic uint32_t waiting; /* inner: block of the half that came first, or NONE */
 };
@@ -74,12 +75,13 @@ struct node {
 struct dtr_tree {
   const struct dtr_contribution *table;
   uint32_t table_count;
-  int64_t block_bytes, shards;
+  int64_t block_bytes;
+  int64_t first; /* shard of leaf 0 */
   int spins;
-  uint32_t node_count, block_count;
+  uint32_t node_count, block_count, root_count;
   struct node *nodes;
   char *blocks;
-  _Atomic uint32_t result;
+  _Atomic uint32_t *results; /* [root] */
   /* Free blocks: a stack without locks. Low half: block + 1 or 0; high half counts changes, so that
    * a stale head is never mistaken for the current one. */
   _Atomic uint64_t head;
@@ -119,18 +121,83 @@ static void give_back(struct dtr_tree *tree, uint32_t block) {
   dtr_word_advance(&tree->returned);
 }
 
-/* Builds the subtree over leaves [begin, begin + count); returns its root. */
-static uint32_t build(struct dtr_tree *tree, int64_t begin, int64_t count) {
-  if (count == 1)
-    return (uint32_t)begin;
+static bool inside(struct dtr_span inner, struct dtr_span outer) {
+  return inner.first >= outer.first && inner.first + inner.count <= outer.first + outer.count;
+}
+
+static bool apart(struct dtr_span a, struct dtr_span b) {
+  return a.first + a.count <= b.first || b.first + b.count <= a.first;
+}
+
+static struct dtr_span left_half(struct dtr_span range) {
+  return (struct dtr_span){range.first, dtr_tree_split(range.count)};
+}
+
+static struct dtr_span right_half(struct dtr_span range) {
+  int64_t split = dtr_tree_split(range.count);
+  return (struct dtr_span){range.first + split, range.count - split};
+}
+
+static void collect(struct dtr_span range, struct dtr_span block, struct dtr_span *subtrees,
+                    uint32_t *count) {
+  if (apart(range, block))
+    return;
+  if (inside(range, block)) {
+    if (subtrees)
+      subtrees[*count] = range;
+    ++*count;
+    return;
+  }
+  collect(left_half(range), block, subtrees, count);
+  collect(right_half(range), block, subtrees, count);
+}
+
+uint32_t dtr_tree_subtrees(int64_t shards, struct dtr_span block, struct dtr_span *subtrees) {
+  uint32_t count = 0;
+  collect((struct dtr_span){0, shards}, block, subtrees, &count);
+  return count;
+}
+
+/* Leaves are met from left to right. */
+struct building {
+  struct dtr_tree *tree;
+  const struct dtr_tree_part *part;
+  uint32_t leaves; /* met so far */
+};
+
+static bool is_leaf(const struct building *building, struct dtr_span range) {
+  if (!building->part->leaves)
+    return range.count == 1;
+  const struct dtr_span *leaf = &building->part->leaves[building->leaves];
+  return leaf->first == range.first && leaf->count == range.count;
+}
+
+/* Builds the subtree over `range`; returns its root. */
+static uint32_t build(struct building *building, struct dtr_span range) {
+  struct dtr_tree *tree = building->tree;
+  if (is_leaf(building, range))
+    return building->leaves++;
   uint32_t self = tree->node_count++;
-  int64_t split = dtr_tree_split(count);
-  uint32_t left = build(tree, begin, split);
-  uint32_t right = build(tree, begin + split, count - split);
+  uint32_t left = build(building, left_half(range));
+  uint32_t right = build(building, right_half(range));
   tree->nodes[left].parent = self;
   tree->nodes[right].parent = self;
   tree->nodes[right].right = true;
   return self;
+}
+
+static void build_roots(struct building *building, struct dtr_span range) {
+  struct dtr_tree *tree = building->tree;
+  if (apart(range, building->part->block))
+    return;
+  if (!inside(range, building->part->block)) {
+    build_roots(building, left_half(range));
+    build_roots(building, right_half(range));
+    return;
+  }
+  uint32_t root = build(building, range);
+  tree->nodes[root].parent = NONE;
+  tree->nodes[root].root = tree->root_count++;
 }
 
 static bool check_table(const struct dtr_contribution *table, uint32_t count,
@@ -143,13 +210,30 @@ static bool check_table(const struct dtr_contribution *table, uint32_t count,
   return true;
 }
 
+int64_t dtr_tree_part_blocks(const struct dtr_tree_part *part, int workers) {
+  if (part->leaves)
+    return part->leaf_count; /* they may come in any order */
+  int64_t roots = dtr_tree_subtrees(part->shards, part->block, NULL);
+  int64_t blocks = dtr_tree_blocks(part->block.count, workers) + roots - 1;
+  return blocks < part->block.count ? blocks : part->block.count;
+}
+
 bool dtr_tree_new(const struct dtr_contribution *table, uint32_t count, int64_t block_bytes,
                   int64_t shards, int workers, int spins, struct dtr_tree **tree,
                   struct dtr_error *error) {
+  struct dtr_tree_part whole = {.shards = shards, .block = {0, shards}};
+  return dtr_tree_new_part(table, count, block_bytes, &whole, workers, spins, tree, error);
+}
+
+bool dtr_tree_new_part(const struct dtr_contribution *table, uint32_t count, int64_t block_bytes,
+                       const struct dtr_tree_part *part, int workers, int spins,
+                       struct dtr_tree **tree, struct dtr_error *error) {
   if (!check_table(table, count, error))
     return false;
   struct dtr_tree *made = calloc(1, sizeof *made);
-  int64_t blocks = dtr_tree_blocks(shards, workers), bytes;
+  int64_t blocks = dtr_tree_part_blocks(part, workers), bytes;
+  int64_t leaves = part->leaves ? part->leaf_count : part->block.count;
+  uint32_t roots = part->leaves ? 1 : dtr_tree_subtrees(part->shards, part->block, NULL);
   if (!made)
     return dtr_error_memory(error, (int64_t)sizeof *made, "the reduction tree");
   if (__builtin_mul_overflow(blocks, block_bytes, &bytes))
@@ -157,21 +241,26 @@ bool dtr_tree_new(const struct dtr_contribution *table, uint32_t count, int64_t 
   *made = (struct dtr_tree){.table = table,
                             .table_count = count,
                             .block_bytes = block_bytes,
-                            .shards = shards,
+                            .first = part->leaves ? 0 : part->block.first,
                             .spins = spins,
-                            .block_count = (uint32_t)blocks,
-                            .result = NONE};
-  made->nodes = calloc((size_t)shards * 2, sizeof *made->nodes);
+                            .block_count = (uint32_t)blocks};
+  made->nodes = calloc((size_t)leaves * 2, sizeof *made->nodes);
+  made->results = calloc(roots, sizeof *made->results);
   made->next = calloc((size_t)blocks, sizeof *made->next);
   made->blocks = aligned_alloc(DTR_ALIGN, (size_t)(bytes > 0 ? bytes : DTR_ALIGN));
-  if (!made->nodes || !made->next || !made->blocks) {
+  if (!made->nodes || !made->results || !made->next || !made->blocks) {
     dtr_tree_free(made);
     return dtr_error_memory(error, bytes, "the contributions of the shards");
   }
   memset(made->blocks, 0, (size_t)bytes);
-  made->node_count = (uint32_t)shards;
-  uint32_t root = build(made, 0, shards);
-  made->nodes[root].parent = NONE;
+  made->node_count = (uint32_t)leaves;
+  struct dtr_span all = {0, part->shards};
+  struct dtr_tree_part top = *part;
+  if (top.leaves)
+    top.block = all;
+  build_roots(&(struct building){.tree = made, .part = &top}, all);
+  for (uint32_t i = 0; i < roots; i++)
+    atomic_init(&made->results[i], NONE);
   for (uint32_t i = 0; i < made->node_count; i++)
     atomic_init(&made->nodes[i].waiting, NONE);
   for (uint32_t i = made->block_count; i-- > 0;)
@@ -185,6 +274,7 @@ void dtr_tree_free(struct dtr_tree *tree) {
     return;
   free(tree->blocks);
   free(tree->next);
+  free(tree->results);
   free(tree->nodes);
   free(tree);
 }
@@ -213,7 +303,7 @@ void dtr_tree_return(struct dtr_tree *tree, char *block) {
 
 void dtr_tree_put(struct dtr_tree *tree, int64_t shard, char *block) {
   uint32_t mine = block_of(tree, block);
-  struct node *node = &tree->nodes[shard];
+  struct node *node = &tree->nodes[shard - tree->first];
   while (node->parent != NONE) {
     struct node *parent = &tree->nodes[node->parent];
     uint32_t other = atomic_exchange_explicit(&parent->waiting, mine, memory_order_acq_rel);
@@ -227,18 +317,24 @@ void dtr_tree_put(struct dtr_tree *tree, int64_t shard, char *block) {
     mine = left;
     node = parent;
   }
-  atomic_store_explicit(&tree->result, mine, memory_order_release);
+  atomic_store_explicit(&tree->results[node->root], mine, memory_order_release);
 }
 
-char *dtr_tree_result(struct dtr_tree *tree) {
-  uint32_t result = atomic_exchange_explicit(&tree->result, NONE, memory_order_acquire);
+char *dtr_tree_partial(struct dtr_tree *tree, uint32_t index) {
+  uint32_t result = atomic_exchange_explicit(&tree->results[index], NONE, memory_order_acquire);
   return result == NONE ? NULL : block_at(tree, result);
 }
 
+char *dtr_tree_result(struct dtr_tree *tree) {
+  return dtr_tree_partial(tree, 0);
+}
+
 void dtr_tree_reset(struct dtr_tree *tree) {
-  uint32_t result = atomic_exchange_explicit(&tree->result, NONE, memory_order_acquire);
-  if (result != NONE)
-    give_back(tree, result);
+  for (uint32_t i = 0; i < tree->root_count; i++) {
+    uint32_t result = atomic_exchange_explicit(&tree->results[i], NONE, memory_order_acquire);
+    if (result != NONE)
+      give_back(tree, result);
+  }
   for (uint32_t i = 0; i < tree->node_count; i++) {
     uint32_t waiting =
         atomic_exchange_explicit(&tree->nodes[i].waiting, NONE, memory_order_acquire);

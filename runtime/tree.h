@@ -25,6 +25,14 @@ void dtr_contribution_combine(const struct dtr_contribution *table, uint32_t cou
 
 struct dtr_tree;
 
+/* Shards [first, first + count). */
+struct dtr_span {
+  int64_t first, count;
+};
+/* The maximal subtrees of the tree over `shards` leaves that lie inside `block`, from left to
+ * right: what a replica sends. Returns their number; `subtrees` may be NULL. */
+uint32_t dtr_tree_subtrees(int64_t shards, struct dtr_span block, struct dtr_span *subtrees);
+
 /* Blocks that `shards` leaves on `workers` threads need. */
 int64_t dtr_tree_blocks(int64_t shards, int workers);
 
@@ -33,6 +41,21 @@ int64_t dtr_tree_blocks(int64_t shards, int workers);
 bool dtr_tree_new(const struct dtr_contribution *table, uint32_t count, int64_t block_bytes,
                   int64_t shards, int workers, int spins, struct dtr_tree **tree,
                   struct dtr_error *error);
+
+/* A part of the tree over `shards` leaves: either the shards of `block`, which gives one sum for
+ * each maximal subtree in it; or, with `leaves`, the top of the tree above the subtrees `leaves`
+ * (which cover all shards, in order), where put takes the number of a leaf. */
+struct dtr_tree_part {
+  int64_t shards;
+  struct dtr_span block;
+  const struct dtr_span *leaves; /* NULL: the shards themselves; used by the call only */
+  uint32_t leaf_count;
+};
+bool dtr_tree_new_part(const struct dtr_contribution *table, uint32_t count, int64_t block_bytes,
+                       const struct dtr_tree_part *part, int workers, int spins,
+                       struct dtr_tree **tree, struct dtr_error *error);
+/* Blocks that it takes. */
+int64_t dtr_tree_part_blocks(const struct dtr_tree_part *part, int workers);
 void dtr_tree_free(struct dtr_tree *tree);
 
 /* A free block. Take it before deciding which shard to run, and run shards in order: then a wait
@@ -44,6 +67,8 @@ void dtr_tree_return(struct dtr_tree *tree, char *block);
 void dtr_tree_put(struct dtr_tree *tree, int64_t shard, char *block);
 /* After all shards: the combined block, valid until it is given back by dtr_tree_return. */
 char *dtr_tree_result(struct dtr_tree *tree);
+/* The same for subtree `index` of a part. */
+char *dtr_tree_partial(struct dtr_tree *tree, uint32_t index);
 /* Gives back what an unfinished round has left, whatever is still in the tree. */
 void dtr_tree_reset(struct dtr_tree *tree);
 

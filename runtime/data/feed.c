@@ -46,11 +46,12 @@ int64_t dtr_feed_example(const struct dtr_data *data, int64_t batch, int64_t sha
 }
 
 static void batch_gather(struct dtr_feed *feed, int64_t number) {
-  int64_t slot = number % feed->depth, shards = feed->options.shards;
+  int64_t slot = number % feed->depth, shards = feed->options.shard_count;
   struct dtr_batch *batch = &feed->batches[slot];
   batch->step = feed->options.first_step + number;
   batch->epoch = batch->step / feed->steps_per_epoch;
-  int64_t first = batch->step % feed->steps_per_epoch * feed->options.batch;
+  int64_t first = batch->step % feed->steps_per_epoch * feed->options.batch +
+                  feed->options.first_shard * feed->rows;
   for (int64_t shard = 0; shard < shards; shard++)
     dtr_data_view(feed->data, batch->epoch, first + shard * feed->rows, feed->rows,
                   feed->scratch + (slot * shards + shard) * feed->shard_bytes,
@@ -147,15 +148,15 @@ static bool options_check(const struct dtr_data *data, const struct dtr_feed_opt
 static bool wants_thread(const struct dtr_feed *feed) {
   if (feed->options.synchronous)
     return false;
-  int64_t bytes = feed->shard_bytes * feed->options.shards;
+  int64_t bytes = feed->shard_bytes * feed->options.shard_count;
   int64_t cost = 0;
   if (!dtr_data_contiguous(feed->data, 0))
-    cost = feed->options.batch * POSITION_NANOSECONDS + bytes / BYTES_A_NANOSECOND;
+    cost = feed->options.shard_count * feed->rows * POSITION_NANOSECONDS + bytes / BYTES_A_NANOSECOND;
   return cost > HANDOVER_NANOSECONDS;
 }
 
 static bool memory_take(struct dtr_feed *feed, uint32_t input_count, struct dtr_error *error) {
-  int64_t shards = feed->options.shards, bytes;
+  int64_t shards = feed->options.shard_count, bytes;
   if (__builtin_mul_overflow(feed->shard_bytes, shards * feed->depth, &bytes))
     return dtr_error_memory(error, INT64_MAX, "batches");
   feed->batches = calloc((size_t)feed->depth, sizeof *feed->batches);
@@ -165,6 +166,7 @@ static bool memory_take(struct dtr_feed *feed, uint32_t input_count, struct dtr_
     return dtr_error_memory(error, bytes, "batches");
   for (int32_t slot = 0; slot < feed->depth; slot++) {
     feed->batches[slot].rows = feed->rows;
+    feed->batches[slot].first_shard = feed->options.first_shard;
     feed->batches[slot].input_count = input_count;
     feed->batches[slot].feeds = feed->feeds + slot * shards * input_count;
   }
@@ -196,6 +198,8 @@ bool dtr_feed_open(const struct dtr_data *data, const struct dtr_feed_options *o
     return dtr_error_memory(error, sizeof *opened, "batches");
   opened->data = data;
   opened->options = *options;
+  if (options->shard_count == 0)
+    opened->options.shard_count = options->shards;
   opened->steps_per_epoch = dtr_feed_steps_per_epoch(data, options->batch);
   opened->rows = options->batch / options->shards;
   opened->shard_bytes = dtr_data_scratch(data, opened->rows);

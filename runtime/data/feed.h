@@ -18,6 +18,8 @@ struct dtr_feed;
 
 struct dtr_feed_options {
   int64_t batch, shards; /* shards divides batch */
+  int64_t first_shard;   /* the ones that are gathered */
+  int64_t shard_count;   /* 0: all */
   int64_t first_step;    /* step of the first dtr_feed_next */
   int64_t end_step;      /* no step from here on is gathered; 0 = no end */
   bool synchronous;      /* never a thread */
@@ -27,12 +29,13 @@ struct dtr_feed_options {
 struct dtr_batch {
   int64_t step, epoch;
   int64_t rows; /* of one shard */
+  int64_t first_shard;
   uint32_t input_count;
   char **feeds; /* [shard][input]: see dtr_batch_feeds */
 };
 /* What a frame of `shard` takes as its feeds. */
 static inline char *const *dtr_batch_feeds(const struct dtr_batch *batch, int64_t shard) {
-  return batch->feeds + shard * batch->input_count;
+  return batch->feeds + (shard - batch->first_shard) * batch->input_count;
 }
 
 /* Errors: the batch is larger than the data set; no memory; no thread. */
