@@ -92,7 +92,7 @@ lint_files "$root" | LC_ALL=C awk -v root="$root" '
   BEGIN {
     # A folder sees those of lower rank, but only stages see grammar.
     split("base=0 grammar=1 ir=1 ops=2 cluster=3 sema=4 build=5 grad=6 opt=7 replicate=8 place=9 " \
-          "partition=10 schedule=11 report=12", pairs, " ")
+          "partition=10 schedule=11 prove=12 report=13 tools=14", pairs, " ")
     for (i in pairs) {
       split(pairs[i], pair, "=")
       rank[pair[1]] = pair[2] + 0
