@@ -113,6 +113,15 @@ static bool update_failed(struct dtr_task *task, const struct dtr_fault *fault) 
   return dtr_error_step(&task->error, task->step);
 }
 
+void dtr_task_count_step(struct dtr_task *task, int64_t epoch) {
+  task->step++;
+  int64_t now = dtr_env_now(task->options.env);
+  struct dtr_record record = {.step = task->step, .epoch = epoch, .results = task->results};
+  dtr_progress_step(&task->progress, &record, now);
+  dtr_log_step(&task->log, &record, now);
+  dtr_task_schedule(task);
+}
+
 static enum dtr_task_state update(struct dtr_task *task) {
   struct dtr_fault fault;
   int64_t begin = dtr_task_begin_phase(task);
@@ -123,13 +132,7 @@ static enum dtr_task_state update(struct dtr_task *task) {
     update_failed(task, &fault);
     return DTR_TASK_FINISH;
   }
-  task->step++;
-  int64_t now = dtr_env_now(task->options.env);
-  struct dtr_record record = {
-      .step = task->step, .epoch = task->batch->epoch, .results = task->results};
-  dtr_progress_step(&task->progress, &record, now);
-  dtr_log_step(&task->log, &record, now);
-  dtr_task_schedule(task);
+  dtr_task_count_step(task, task->batch->epoch);
   return dtr_task_next(task);
 }
 

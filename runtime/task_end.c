@@ -21,7 +21,7 @@ void dtr_task_schedule(struct dtr_task *task) {
   bool ending = dtr_task_ending(task);
   bool trained = task->step > task->first_step;
   task->evaluate_due =
-      task->evaluator && !task->stop &&
+      task->evaluate_on && !task->stop &&
       (ending || (trained && every(task, train->evaluate_epochs, train->evaluate_steps)));
   task->checkpoint_due = task->options.flags->checkpoint_dir && trained &&
                          task->saved_step != task->step &&
@@ -43,12 +43,12 @@ static struct dtr_record evaluation_record(const struct dtr_task *task) {
       task->step > 0 && task->steps_per_epoch > 0 ? (task->step - 1) / task->steps_per_epoch : 0;
   return (struct dtr_record){.step = task->step,
                              .epoch = epoch,
-                             .results = dtr_evaluator_results(task->evaluator),
+                             .results = task->evaluation,
                              .set = dtr_data_name(task->evaluate_on),
-                             .examples = dtr_evaluator_examples(task->evaluator)};
+                             .examples = dtr_data_count(task->evaluate_on)};
 }
 
-static enum dtr_task_state end_evaluation(struct dtr_task *task, bool complete) {
+enum dtr_task_state dtr_task_end_evaluation(struct dtr_task *task, bool complete) {
   task->evaluating = false;
   task->evaluate_due = false;
   if (complete) {
@@ -65,7 +65,7 @@ static enum dtr_task_state end_evaluation(struct dtr_task *task, bool complete) 
 
 enum dtr_task_state dtr_task_evaluate(struct dtr_task *task) {
   if (task->stop)
-    return end_evaluation(task, false);
+    return dtr_task_end_evaluation(task, false);
   if (!task->evaluating) {
     dtr_evaluator_begin(task->evaluator, &task->scalars);
     task->evaluating = true;
@@ -75,8 +75,10 @@ enum dtr_task_state dtr_task_evaluate(struct dtr_task *task) {
   dtr_task_end_phase(task, "evaluate", begin);
   if (state == DTR_EVAL_MORE)
     return DTR_TASK_EVALUATE;
-  if (state == DTR_EVAL_DONE)
-    return end_evaluation(task, true);
+  if (state == DTR_EVAL_DONE) {
+    task->evaluation = dtr_evaluator_results(task->evaluator);
+    return dtr_task_end_evaluation(task, true);
+  }
   dtr_evaluator_explain(task->evaluator, &task->error);
   return DTR_TASK_FINISH;
 }
@@ -90,7 +92,7 @@ enum dtr_task_state dtr_task_checkpoint(struct dtr_task *task) {
                                        .seed = task->program->train.seed};
   int64_t begin = dtr_task_begin_phase(task);
   bool saved = dtr_checkpoint_save(options->env, task->program, options->flags->checkpoint_dir,
-                                   task->program->train.checkpoint_keep, task->executor->variables,
+                                   task->program->train.checkpoint_keep, task->variables,
                                    &state, NULL, 0, &task->error);
   dtr_task_end_phase(task, "checkpoint", begin);
   task->checkpoint_due = false;
@@ -105,7 +107,7 @@ enum dtr_task_state dtr_task_checkpoint(struct dtr_task *task) {
 /* ---- the end ---- */
 
 static bool stopped_early(const struct dtr_task *task) {
-  bool evaluated = !task->evaluator || task->evaluated_step == task->step;
+  bool evaluated = !task->evaluate_on || task->evaluated_step == task->step;
   return task->stop && (task->step < task->end_step || !evaluated);
 }
 
@@ -122,7 +124,7 @@ static void explain_stop(struct dtr_task *task) {
 
 static void show_results(struct dtr_task *task) {
   struct dtr_record record;
-  if (task->evaluated_step == task->step && task->evaluator) {
+  if (task->evaluated_step == task->step && task->evaluate_on) {
     record = evaluation_record(task);
   } else if (task->step > task->first_step) {
     record = (struct dtr_record){.step = task->step,
@@ -149,8 +151,7 @@ enum dtr_task_state dtr_task_finish(struct dtr_task *task) {
   const struct dtr_flags *flags = task->options.flags;
   bool good = !dtr_error_is_set(&task->error);
   if (good && flags->save && !flags->eval_only && task->step >= task->end_step)
-    dtr_tensors_save(task->options.env, task->program, flags->save, task->executor->variables,
-                     &task->error);
+    dtr_tensors_save(task->options.env, task->program, flags->save, task->variables, &task->error);
   if (good && stopped_early(task))
     explain_stop(task);
   dtr_progress_close(&task->progress);

@@ -40,7 +40,8 @@ struct dtr_task {
   struct dtr_error error;
 
   struct dtr_trace *trace; /* NULL: off */
-  struct dtr_executor *executor;
+  struct dtr_executor *executor; /* NULL: its replicas have their own */
+  char *variables;               /* the program's block; NULL: no copy here */
   struct dtr_data *data;        /* training; NULL: evaluates only */
   struct dtr_data *evaluate_on; /* NULL: none; may be `data` */
   struct dtr_feed *feed;
@@ -56,6 +57,7 @@ struct dtr_task {
   const struct dtr_batch *batch;
   char *contribution; /* reduced, between compute and update */
   double *results;    /* of the last step: loss, metrics */
+  const double *evaluation; /* of the last evaluation */
 
   bool evaluate_due, checkpoint_due, evaluating;
   int64_t evaluated_step, saved_step; /* DTR_NO_STEP: not yet */
@@ -65,6 +67,19 @@ struct dtr_task {
 typedef enum dtr_task_state dtr_task_step(struct dtr_task *task);
 dtr_task_step dtr_task_start, dtr_task_restore;
 dtr_task_step dtr_task_evaluate, dtr_task_checkpoint, dtr_task_finish;
+
+/* The parts of start and restore, in this order; false: the error says why. */
+bool dtr_task_open_outputs(struct dtr_task *task, int threads); /* threads: of the trace */
+bool dtr_task_open_data(struct dtr_task *task);
+bool dtr_task_plan_steps(struct dtr_task *task);
+bool dtr_task_load(struct dtr_task *task); /* the first values, into `variables` */
+/* shard_count 0: all. */
+bool dtr_task_open_feed(struct dtr_task *task, int64_t first_shard, int64_t shard_count);
+void dtr_task_begin(struct dtr_task *task);
+/* `results` are those of step `step`, which is done: shows them, and decides what is due. */
+void dtr_task_count_step(struct dtr_task *task, int64_t epoch);
+/* `evaluation` has been filled in, unless it is not complete. */
+enum dtr_task_state dtr_task_end_evaluation(struct dtr_task *task, bool complete);
 
 /* After a step, an evaluation or a checkpoint: what is due next. */
 enum dtr_task_state dtr_task_next(const struct dtr_task *task);

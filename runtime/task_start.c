@@ -17,7 +17,7 @@ static bool open_data(struct dtr_task *task, uint32_t index, struct dtr_data **d
   return dtr_data_open(task->options.env, &program->datasets[index], &options, data, &task->error);
 }
 
-static bool open_all_data(struct dtr_task *task) {
+bool dtr_task_open_data(struct dtr_task *task) {
   const struct dtr_train *train = &task->program->train;
   bool trains = !task->options.flags->eval_only;
   uint32_t evaluate = train->evaluate_data;
@@ -50,14 +50,19 @@ static bool check_save(struct dtr_task *task) {
   return dtr_error_hint(&task->error, "make the folder first");
 }
 
-static bool start(struct dtr_task *task) {
+bool dtr_task_open_outputs(struct dtr_task *task, int threads) {
   const struct dtr_task_options *options = &task->options;
   if (!check_save(task))
     return false;
-  if (options->flags->trace && !dtr_trace_new(options->env, options->flags->trace, options->threads,
+  if (options->flags->trace && !dtr_trace_new(options->env, options->flags->trace, threads,
                                               &task->trace, &task->error))
     return false;
-  if (!dtr_log_open(options->env, task->program, options->flags->log, &task->log, &task->error))
+  return dtr_log_open(options->env, task->program, options->flags->log, &task->log, &task->error);
+}
+
+static bool start(struct dtr_task *task) {
+  const struct dtr_task_options *options = &task->options;
+  if (!dtr_task_open_outputs(task, options->threads))
     return false;
   struct dtr_executor_options executor = {.program = task->program,
                                           .env = options->env,
@@ -65,8 +70,9 @@ static bool start(struct dtr_task *task) {
                                           .threads = options->threads,
                                           .evaluate_only = options->flags->eval_only,
                                           .always_share = options->always_share};
-  if (!open_all_data(task) || !dtr_executor_new(&executor, &task->executor, &task->error))
+  if (!dtr_task_open_data(task) || !dtr_executor_new(&executor, &task->executor, &task->error))
     return false;
+  task->variables = task->executor->variables;
   return !task->evaluate_on ||
          dtr_evaluator_new(task->executor, task->evaluate_on, &task->evaluator, &task->error);
 }
@@ -89,7 +95,7 @@ static int64_t planned_steps(const struct dtr_task *task) {
   return by_epochs;
 }
 
-static bool plan_steps(struct dtr_task *task) {
+bool dtr_task_plan_steps(struct dtr_task *task) {
   int64_t asked = task->options.flags->steps;
   task->steps_per_epoch =
       task->data ? dtr_feed_steps_per_epoch(task->data, task->program->train.batch) : 0;
@@ -115,8 +121,7 @@ static bool resume(struct dtr_task *task, struct dtr_remarks remarks) {
   struct dtr_checkpoint_state state;
   char used[512], text[640];
   if (!dtr_checkpoint_load(options->env, task->program, options->flags->checkpoint_dir,
-                           task->executor->variables, remarks, &state, used, sizeof used,
-                           &task->error))
+                           task->variables, remarks, &state, used, sizeof used, &task->error))
     return false;
   task->step = state.step;
   task->saved_step = state.step;
@@ -125,24 +130,26 @@ static bool resume(struct dtr_task *task, struct dtr_remarks remarks) {
   return true;
 }
 
-static bool set_variables(struct dtr_task *task) {
+bool dtr_task_load(struct dtr_task *task) {
   const struct dtr_task_options *options = &task->options;
   struct dtr_remarks remarks = {.write = remark, .context = task};
   if (options->flags->resume)
     return resume(task, remarks);
-  if (!dtr_init_variables(task->program, task->program->train.seed, task->executor->variables,
+  if (!dtr_init_variables(task->program, task->program->train.seed, task->variables,
                           &task->error))
     return false;
   return !options->flags->init ||
-         dtr_tensors_init(options->env, task->program, options->flags->init,
-                          task->executor->variables, remarks, &task->error);
+         dtr_tensors_init(options->env, task->program, options->flags->init, task->variables,
+                          remarks, &task->error);
 }
 
 /* `end_step` of the feed: 0 would mean no end. */
-static bool open_feed(struct dtr_task *task) {
+bool dtr_task_open_feed(struct dtr_task *task, int64_t first_shard, int64_t shard_count) {
   const struct dtr_train *train = &task->program->train;
   struct dtr_feed_options options = {.batch = train->batch,
                                      .shards = train->shards,
+                                     .first_shard = first_shard,
+                                     .shard_count = shard_count,
                                      .first_step = task->step,
                                      .end_step = task->end_step,
                                      .where = task->program->datasets[train->data].where};
@@ -157,11 +164,7 @@ static void remark_on_checkpoints(struct dtr_task *task) {
                       "no checkpoints will be written: --checkpoint-dir DIR says where");
 }
 
-static bool restore(struct dtr_task *task) {
-  if (!plan_steps(task) || !set_variables(task))
-    return false;
-  if (task->data && !open_feed(task))
-    return false;
+void dtr_task_begin(struct dtr_task *task) {
   task->first_step = task->step;
   task->scalars.step = task->step;
   task->scalars.seed = task->program->train.seed;
@@ -169,6 +172,14 @@ static bool restore(struct dtr_task *task) {
   int64_t now = dtr_env_now(task->options.env);
   dtr_progress_begin(&task->progress, task->step, task->end_step, now);
   dtr_log_begin(&task->log, now);
+}
+
+static bool restore(struct dtr_task *task) {
+  if (!dtr_task_plan_steps(task) || !dtr_task_load(task))
+    return false;
+  if (task->data && !dtr_task_open_feed(task, 0, 0))
+    return false;
+  dtr_task_begin(task);
   return true;
 }
 

@@ -2,10 +2,11 @@
  *
  * Purpose: a task's state machine sends and receives on the edges of its plan and never waits
  * inside a call; the driver waits between polls. Rows: `loop`, all tasks in one process, zero copy.
- * An edge leads from one task to another and carries one message at a time, the contribution or the
- * version of a step; its size is fixed by the plan. Ownership: a sender's bytes must stay as they
+ * An edge leads from one endpoint to another (or back to itself) and carries one message at a time,
+ * the contribution or the version of a step; its size is fixed by the plan. Every endpoint belongs
+ * to a task; a task may have several, one per device. Ownership: a sender's bytes must stay as they
  * are until dtr_transport_sent says so; what a receiver got is the sender's memory and is given
- * back by dtr_transport_release. Threads: each endpoint is used by its task's thread.
+ * back by dtr_transport_release. Threads: each endpoint is used by one thread.
  */
 #ifndef DTR_TRANSPORT_H
 #define DTR_TRANSPORT_H
@@ -22,11 +23,17 @@ enum dtr_transfer {
 };
 
 struct dtr_edge {
-  uint32_t from, to; /* tasks */
+  uint32_t from, to; /* endpoints */
   int64_t bytes;
+  bool at_most; /* messages may be shorter than `bytes` */
 };
 
-/* One task's end of a transport. */
+/* What an edge has carried so far. */
+struct dtr_traffic {
+  int64_t messages, bytes;
+};
+
+/* One end of a transport. */
 struct dtr_endpoint {
   const struct dtr_transport_row *row;
   void *self;
@@ -40,6 +47,12 @@ struct dtr_transport_row {
   enum dtr_transfer (*receive)(void *self, uint32_t edge, int64_t step, int64_t size,
                                const void **bytes, struct dtr_error *error);
   void (*release)(void *self, uint32_t edge);
+  /* Whether a message waits to be received; its step and size. */
+  bool (*peek)(void *self, uint32_t edge, int64_t *step, int64_t *size);
+  /* Takes back a message that nobody has received yet: it counts as never sent. False: too late. */
+  bool (*withdraw)(void *self, uint32_t edge);
+  /* Of an edge that this end sends on, at any time; of others when nothing is under way. */
+  struct dtr_traffic (*traffic)(void *self, uint32_t edge);
   /* Moves what can be moved; returns when it wants to be called again, INT64_MAX: on an event. */
   int64_t (*progress)(void *self, int64_t now);
   /* Sleeps until something has happened to this endpoint since its last progress, or `deadline`
@@ -70,6 +83,20 @@ static inline void dtr_transport_release(const struct dtr_endpoint *end, uint32_
   end->row->release(end->self, edge);
 }
 
+static inline bool dtr_transport_peek(const struct dtr_endpoint *end, uint32_t edge, int64_t *step,
+                                      int64_t *size) {
+  return end->row->peek(end->self, edge, step, size);
+}
+
+static inline bool dtr_transport_withdraw(const struct dtr_endpoint *end, uint32_t edge) {
+  return end->row->withdraw(end->self, edge);
+}
+
+static inline struct dtr_traffic dtr_transport_traffic(const struct dtr_endpoint *end,
+                                                       uint32_t edge) {
+  return end->row->traffic(end->self, edge);
+}
+
 static inline int64_t dtr_transport_progress(const struct dtr_endpoint *end, int64_t now) {
   return end->row->progress(end->self, now);
 }
@@ -82,10 +109,10 @@ static inline void dtr_transport_wait(const struct dtr_endpoint *end, int64_t de
 
 struct dtr_loop;
 
-/* Endpoints 0 .. tasks-1 of one process. `edges` must outlive the loop. */
-bool dtr_loop_new(uint32_t tasks, const struct dtr_edge *edges, uint32_t edge_count,
+/* Endpoints 0 .. ends-1 of one process. `edges` must outlive the loop. */
+bool dtr_loop_new(uint32_t ends, const struct dtr_edge *edges, uint32_t edge_count,
                   struct dtr_loop **loop, struct dtr_error *error);
 void dtr_loop_free(struct dtr_loop *loop);
-struct dtr_endpoint dtr_loop_endpoint(struct dtr_loop *loop, uint32_t task);
+struct dtr_endpoint dtr_loop_endpoint(struct dtr_loop *loop, uint32_t end);
 
 #endif

@@ -14,6 +14,7 @@ struct slot {
   _Alignas(64) _Atomic int state;
   int64_t step, size;
   const void *bytes;
+  struct dtr_traffic traffic; /* the sender's */
 };
 
 struct end {
@@ -42,7 +43,7 @@ static bool own(const struct end *end, uint32_t edge, bool sender, struct dtr_er
 static bool right_size(const struct end *end, uint32_t edge, int64_t size,
                        struct dtr_error *error) {
   int64_t planned = end->loop->edges[edge].bytes;
-  return size == planned ||
+  return size == planned || (end->loop->edges[edge].at_most && size >= 0 && size < planned) ||
          dtr_error_set(error, DTR_STATUS_BUG, "%lld bytes on edge %u, which is planned for %lld",
                        (long long)size, edge, (long long)planned);
 }
@@ -62,6 +63,8 @@ static enum dtr_transfer loop_send(void *self, uint32_t edge, int64_t step, cons
   slot->step = step;
   slot->size = size;
   slot->bytes = bytes;
+  slot->traffic.messages++;
+  slot->traffic.bytes += size;
   atomic_store_explicit(&slot->state, SLOT_OFFERED, memory_order_release);
   tell(end->loop, end->loop->edges[edge].to);
   return DTR_TRANSFER_DONE;
@@ -81,16 +84,46 @@ static enum dtr_transfer loop_receive(void *self, uint32_t edge, int64_t step, i
   if (!own(end, edge, false, error) || !right_size(end, edge, size, error))
     return DTR_TRANSFER_REFUSED;
   struct slot *slot = &end->loop->slots[edge];
-  if (atomic_load_explicit(&slot->state, memory_order_acquire) != SLOT_OFFERED)
+  int offered = SLOT_OFFERED; /* the sender may withdraw it at this moment */
+  if (!atomic_compare_exchange_strong_explicit(&slot->state, &offered, SLOT_TAKEN,
+                                               memory_order_acquire, memory_order_acquire))
     return DTR_TRANSFER_PENDING;
-  if (slot->step != step) {
-    dtr_error_set(error, DTR_STATUS_BUG, "edge %u carries step %lld, step %lld was expected", edge,
-                  (long long)slot->step, (long long)step);
+  if (slot->step != step || slot->size != size) {
+    dtr_error_set(error, DTR_STATUS_BUG,
+                  "edge %u carries step %lld in %lld bytes, step %lld in %lld was expected", edge,
+                  (long long)slot->step, (long long)slot->size, (long long)step, (long long)size);
+    atomic_store_explicit(&slot->state, SLOT_OFFERED, memory_order_release);
     return DTR_TRANSFER_REFUSED;
   }
-  atomic_store_explicit(&slot->state, SLOT_TAKEN, memory_order_relaxed);
   *bytes = slot->bytes;
   return DTR_TRANSFER_DONE;
+}
+
+static bool loop_peek(void *self, uint32_t edge, int64_t *step, int64_t *size) {
+  struct end *end = self;
+  struct slot *slot = &end->loop->slots[edge];
+  if (atomic_load_explicit(&slot->state, memory_order_acquire) != SLOT_OFFERED)
+    return false;
+  *step = slot->step;
+  *size = slot->size;
+  return true;
+}
+
+static bool loop_withdraw(void *self, uint32_t edge) {
+  struct end *end = self;
+  struct slot *slot = &end->loop->slots[edge];
+  int offered = SLOT_OFFERED;
+  if (!atomic_compare_exchange_strong_explicit(&slot->state, &offered, SLOT_EMPTY,
+                                               memory_order_acquire, memory_order_acquire))
+    return false;
+  slot->traffic.messages--;
+  slot->traffic.bytes -= slot->size;
+  return true;
+}
+
+static struct dtr_traffic loop_traffic(void *self, uint32_t edge) {
+  struct end *end = self;
+  return end->loop->slots[edge].traffic;
 }
 
 static void loop_release(void *self, uint32_t edge) {
@@ -117,13 +150,16 @@ static const struct dtr_transport_row row = {.name = "loop",
                                              .sent = loop_sent,
                                              .receive = loop_receive,
                                              .release = loop_release,
+                                         .peek = loop_peek,
+                                         .withdraw = loop_withdraw,
+                                         .traffic = loop_traffic,
                                              .progress = loop_progress,
                                              .wait = loop_wait};
 
 bool dtr_loop_new(uint32_t tasks, const struct dtr_edge *edges, uint32_t edge_count,
                   struct dtr_loop **loop, struct dtr_error *error) {
   for (uint32_t i = 0; i < edge_count; i++)
-    if (edges[i].from >= tasks || edges[i].to >= tasks || edges[i].from == edges[i].to)
+    if (edges[i].from >= tasks || edges[i].to >= tasks)
       return dtr_error_set(error, DTR_STATUS_BUG, "edge %u leads from task %u to task %u of %u", i,
                            edges[i].from, edges[i].to, tasks);
   struct dtr_loop *made = calloc(1, sizeof *made);

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-static const struct dtr_edge edges[] = {{0, 1, 8}, {1, 0, 16}};
+static const struct dtr_edge edges[] = {{0, 1, 8, false}, {1, 0, 16, false}};
 
 static struct dtr_loop *new_loop(void) {
   struct dtr_error error;
@@ -68,13 +68,13 @@ static void what_the_plan_does_not_name_is_refused(void **state) {
                  "9 bytes on edge 0, which is planned for 8");
   assert_int_equal(dtr_transport_send(&a, 0, 3, bytes, 8, &error), DTR_TRANSFER_DONE);
   expect_refusal(dtr_transport_receive(&b, 0, 4, 8, &got, &error), &error,
-                 "edge 0 carries step 3, step 4 was expected");
+                 "edge 0 carries step 3 in 8 bytes, step 4 in 8 was expected");
   dtr_loop_free(loop);
 }
 
-static void edges_must_join_tasks(void **state) {
+static void edges_must_join_endpoints(void **state) {
   (void)state;
-  static const struct dtr_edge wrong[] = {{0, 2, 8}, {1, 1, 8}};
+  static const struct dtr_edge wrong[] = {{0, 2, 8, false}, {2, 1, 8, false}};
   for (size_t i = 0; i < 2; i++) {
     struct dtr_error error;
     struct dtr_loop *loop;
@@ -173,7 +173,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_message_is_a_pointer),
       cmocka_unit_test(what_the_plan_does_not_name_is_refused),
-      cmocka_unit_test(edges_must_join_tasks),
+      cmocka_unit_test(edges_must_join_endpoints),
       cmocka_unit_test(an_event_before_the_wait_ends_it),
       cmocka_unit_test(two_tasks_talk),
   };

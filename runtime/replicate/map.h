@@ -1,0 +1,94 @@
+/* The maps of a strategy, unfolded for one run: who is where, and who holds what.
+ *
+ * Purpose: turns the families of `struct dtr_replication` into tables by index: the device and the
+ * client of every replica, the task of every client, the owners with the pieces of memory they
+ * hold, and the subtrees of the reduction tree. A pure function of the program's tables, so every
+ * task makes the same. Ownership: owns its tables, borrows the program. Threads: made once, then
+ * read by any.
+ *
+ * A *leaf* is a maximal subtree of the tree over shards inside one replica's block; leaves are
+ * numbered over replicas from left to right. A *piece* is a range of elements of one variable in an
+ * owner's memory. A *share* is a range of elements of one contribution that an owner reduces.
+ */
+#ifndef DTR_REPLICATE_MAP_H
+#define DTR_REPLICATE_MAP_H
+
+#include "dtr_abi.h"
+#include "runtime/error.h"
+#include "runtime/tree.h"
+
+enum { DTR_NONE = UINT32_MAX };
+
+struct dtr_piece {
+  uint32_t variable;
+  int64_t first, elements;
+  int64_t bytes;    /* of the elements, as in a message */
+  int64_t offset;   /* in the owner's memory */
+  bool is_published; /* parameters and states; not slots */
+};
+
+struct dtr_share {
+  uint32_t contribution;
+  int64_t first, elements;
+  int64_t bytes;
+  int64_t offset; /* in a block of the owner's tree */
+};
+
+struct dtr_owner_map {
+  uint32_t device;
+  uint32_t piece_count, share_count;
+  const struct dtr_piece *pieces; /* by slice, then slot */
+  const struct dtr_share *shares;
+  int64_t memory_bytes;  /* of the pieces, each aligned */
+  int64_t block_bytes;   /* of the shares, each aligned */
+  int64_t publish_bytes; /* of messages: packed */
+  int64_t gather_bytes;
+  int64_t share_bytes; /* of one leaf in a push */
+};
+
+struct dtr_replica_map {
+  uint32_t device, client;
+  struct dtr_span shards;
+  uint32_t first_leaf, leaf_count;
+};
+
+struct dtr_client_map {
+  uint32_t task, first_replica, replica_count;
+};
+
+struct dtr_device_map {
+  uint32_t task, index; /* index: within its task */
+  uint32_t replica, owner; /* or DTR_NONE */
+};
+
+struct dtr_task_map {
+  uint32_t first_device, device_count;
+  uint32_t threads; /* 0: as many as there are */
+  char name[64];    /* "worker/0" */
+};
+
+struct dtr_map {
+  const struct dtr_program *program;
+  uint32_t task_count, device_count, replica_count, client_count, owner_count, leaf_count;
+  struct dtr_task_map *tasks;
+  struct dtr_device_map *devices;
+  struct dtr_replica_map *replicas;
+  struct dtr_client_map *clients;
+  struct dtr_owner_map *owners;
+  struct dtr_span *leaves;
+  struct dtr_piece *pieces;
+  struct dtr_share *shares;
+};
+
+/* Refuses tables that contradict each other (status BUG) and devices that are no CPUs. */
+bool dtr_map_new(const struct dtr_program *program, struct dtr_map **map, struct dtr_error *error);
+void dtr_map_free(struct dtr_map *map);
+
+/* Whether a replica is in its client's task: then they share memory, and it reads the rows there. */
+bool dtr_map_is_local(const struct dtr_map *map, uint32_t replica);
+/* Bytes of the scalars that a leaf sends to the chief: loss and metrics, packed. */
+int64_t dtr_map_fetch_bytes(const struct dtr_map *map);
+/* Bytes of the rows of one example over all inputs. */
+int64_t dtr_map_row_bytes(const struct dtr_map *map);
+
+#endif

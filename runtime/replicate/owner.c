@@ -1,0 +1,379 @@
+#include "runtime/replicate/owner_parts.h"
+
+#include "runtime/init.h"
+#include "runtime/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- start and end ---- */
+
+static struct dtr_tree_part top_of(const struct dtr_map *map) {
+  return (struct dtr_tree_part){.shards = map->program->train.shards,
+                                .leaves = map->leaves,
+                                .leaf_count = map->leaf_count};
+}
+
+int64_t dtr_owner_bytes(const struct dtr_map *map, uint32_t index) {
+  const struct dtr_owner_map *owner = &map->owners[index];
+  return owner->memory_bytes + map->leaf_count * owner->block_bytes +
+         dtr_memory_round(map->program->replication->update_arena_bytes) +
+         dtr_memory_round(owner->publish_bytes) + dtr_memory_round(owner->gather_bytes);
+}
+
+static bool make_table(struct dtr_owner *owner) {
+  const struct dtr_program *program = owner->party.program;
+  owner->table = calloc((size_t)owner->map->share_count + 1, sizeof *owner->table);
+  if (!owner->table)
+    return false;
+  for (uint32_t i = 0; i < owner->map->share_count; i++) {
+    const struct dtr_share *share = &owner->map->shares[i];
+    owner->table[i] = program->contributions[share->contribution];
+    owner->table[i].elements = share->elements;
+    owner->table[i].offset = share->offset;
+  }
+  return true;
+}
+
+static uint32_t most_buffers(const struct dtr_replication *tables) {
+  uint32_t most = 1;
+  for (uint32_t i = 0; i < tables->update_launch_count; i++)
+    if (tables->update_launches[i].buffer_count > most)
+      most = tables->update_launches[i].buffer_count;
+  return most;
+}
+
+static int64_t most_norms(const struct dtr_owner *owner) {
+  const struct dtr_party *party = &owner->party;
+  int64_t most = 1;
+  for (uint32_t phase = 0; phase < party->program->replication->phase_count; phase++) {
+    uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_NORM,
+                                phase * party->map->owner_count + owner->index, 0);
+    if (dtr_channel_bytes(party->channels, edge) > most)
+      most = dtr_channel_bytes(party->channels, edge);
+  }
+  return most;
+}
+
+static bool allocate(struct dtr_owner *owner, struct dtr_error *error) {
+  const struct dtr_replication *tables = owner->party.program->replication;
+  const struct dtr_map *map = owner->party.map;
+  uint32_t peers =
+      map->replica_count > map->owner_count ? map->replica_count : map->owner_count;
+  int64_t bytes = dtr_owner_bytes(map, owner->index);
+  if (!dtr_memory_check(owner->party.env, bytes, owner->party.program->name, error))
+    return false;
+  owner->memory = dtr_memory_new(owner->map->memory_bytes);
+  owner->arena = dtr_memory_new(tables->update_arena_bytes + DTR_ALIGN);
+  owner->block = dtr_memory_new(owner->map->publish_bytes + 1);
+  owner->gather = dtr_memory_new(owner->map->gather_bytes + 1);
+  owner->norms = dtr_memory_new(most_norms(owner));
+  owner->buffers = calloc(most_buffers(tables), sizeof *owner->buffers);
+  owner->have = calloc(peers, sizeof *owner->have);
+  if (!make_table(owner) || !owner->memory || !owner->arena || !owner->block || !owner->gather ||
+      !owner->norms || !owner->buffers || !owner->have)
+    return dtr_error_memory(error, bytes, "the parameters of an owner");
+  struct dtr_tree_part top = top_of(map);
+  return dtr_tree_new_part(owner->table, owner->map->share_count, owner->map->block_bytes, &top, 1,
+                           0, &owner->tree, error);
+}
+
+bool dtr_owner_new(const struct dtr_party *party, uint32_t index, struct dtr_executor *executor,
+                   struct dtr_owner **made, struct dtr_error *error) {
+  struct dtr_owner *owner = calloc(1, sizeof *owner);
+  if (!owner)
+    return dtr_error_memory(error, (int64_t)sizeof *owner, "an owner");
+  owner->party = *party;
+  owner->map = &party->map->owners[index];
+  owner->index = index;
+  owner->executor = executor;
+  if (!allocate(owner, error)) {
+    dtr_owner_free(owner);
+    return false;
+  }
+  *made = owner;
+  return true;
+}
+
+void dtr_owner_free(struct dtr_owner *owner) {
+  if (!owner)
+    return;
+  dtr_tree_free(owner->tree);
+  dtr_memory_free(owner->memory);
+  dtr_memory_free(owner->arena);
+  dtr_memory_free(owner->block);
+  dtr_memory_free(owner->gather);
+  dtr_memory_free(owner->norms);
+  free(owner->table);
+  free(owner->buffers);
+  free(owner->have);
+  free(owner);
+}
+
+struct dtr_party *dtr_owner_party(struct dtr_owner *owner) {
+  return &owner->party;
+}
+
+/* ---- first values ---- */
+
+static bool make_values(struct dtr_owner *owner) {
+  const struct dtr_program *program = owner->party.program;
+  for (uint32_t i = 0; i < owner->map->piece_count; i++) {
+    const struct dtr_piece *piece = &owner->map->pieces[i];
+    const struct dtr_variable *variable = &program->variables[piece->variable];
+    if (!dtr_init_fill(variable, program->train.seed, piece->first, piece->first + piece->elements,
+                       owner->memory + piece->offset, &owner->party.error)) {
+      dtr_error_where(&owner->party.error, variable->where);
+      return dtr_party_fail(&owner->party);
+    }
+  }
+  return true;
+}
+
+static void enter_publish(struct dtr_owner *owner) {
+  owner->state = DTR_OWNER_PUBLISH;
+  owner->next = 0;
+  char *at = owner->block;
+  for (uint32_t i = 0; i < owner->map->piece_count; i++) {
+    const struct dtr_piece *piece = &owner->map->pieces[i];
+    if (!piece->is_published)
+      continue;
+    memcpy(at, owner->memory + piece->offset, (size_t)piece->bytes);
+    at += piece->bytes;
+  }
+}
+
+static bool begin(struct dtr_owner *owner) {
+  struct dtr_party *party = &owner->party;
+  uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_COMMAND, owner->index, 0);
+  int64_t step, size;
+  const void *bytes;
+  if (!dtr_party_receive_any(party, edge, &step, &size, &bytes))
+    return false;
+  struct dtr_command command = *(const struct dtr_command *)bytes;
+  dtr_party_release(party, edge);
+  party->step = command.step;
+  owner->scalars = command.scalars;
+  if (command.scatter)
+    owner->state = DTR_OWNER_SCATTER;
+  else if (make_values(owner))
+    enter_publish(owner);
+  return true;
+}
+
+static bool scatter(struct dtr_owner *owner) {
+  struct dtr_party *party = &owner->party;
+  uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_SCATTER, owner->index, 0);
+  const void *bytes;
+  if (!dtr_party_receive(party, edge, party->step, owner->map->gather_bytes, &bytes))
+    return false;
+  const char *from = bytes;
+  for (uint32_t i = 0; i < owner->map->piece_count; i++) {
+    const struct dtr_piece *piece = &owner->map->pieces[i];
+    memcpy(owner->memory + piece->offset, from, (size_t)piece->bytes);
+    from += piece->bytes;
+  }
+  dtr_party_release(party, edge);
+  enter_publish(owner);
+  return true;
+}
+
+/* ---- a step ---- */
+
+static void enter_collect(struct dtr_owner *owner) {
+  const struct dtr_map *map = owner->party.map;
+  owner->state = DTR_OWNER_COLLECT;
+  owner->missing = map->replica_count;
+  memset(owner->have, 0, map->replica_count * sizeof *owner->have);
+}
+
+static bool publish(struct dtr_owner *owner) {
+  struct dtr_party *party = &owner->party;
+  bool progress = false;
+  while (owner->next < party->map->replica_count) {
+    uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_PUBLISH, owner->index, owner->next);
+    if (!dtr_party_send(party, edge, party->step, owner->block, owner->map->publish_bytes))
+      return progress;
+    owner->next++;
+    progress = true;
+  }
+  enter_collect(owner);
+  return true;
+}
+
+static void take_push(struct dtr_owner *owner, uint32_t replica, const char *bytes) {
+  const struct dtr_replica_map *from = &owner->party.map->replicas[replica];
+  for (uint32_t leaf = 0; leaf < from->leaf_count; leaf++) {
+    char *block = dtr_tree_take(owner->tree);
+    for (uint32_t i = 0; i < owner->map->share_count; i++) {
+      const struct dtr_share *share = &owner->map->shares[i];
+      memcpy(block + share->offset, bytes, (size_t)share->bytes);
+      bytes += share->bytes;
+    }
+    dtr_tree_put(owner->tree, from->first_leaf + leaf, block);
+  }
+}
+
+static bool reply_to_chief(struct dtr_owner *owner) {
+  struct dtr_party *party = &owner->party;
+  uint32_t command = dtr_channel(party->channels, DTR_CHANNEL_COMMAND, owner->index, 0);
+  uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_GATHER, owner->index, 0);
+  const void *bytes;
+  int64_t step, size;
+  if (!owner->is_gathering) {
+    if (!dtr_transport_peek(party->end, command, &step, &size) || step != party->step ||
+        !dtr_party_receive(party, command, step, size, &bytes))
+      return false;
+    dtr_party_release(party, command);
+    char *at = owner->gather;
+    for (uint32_t i = 0; i < owner->map->piece_count; i++) {
+      const struct dtr_piece *piece = &owner->map->pieces[i];
+      memcpy(at, owner->memory + piece->offset, (size_t)piece->bytes);
+      at += piece->bytes;
+    }
+    owner->is_gathering = true;
+  }
+  if (!dtr_party_send(party, edge, party->step, owner->gather, owner->map->gather_bytes))
+    return false;
+  owner->is_gathering = false;
+  return true;
+}
+
+static bool collect(struct dtr_owner *owner) {
+  struct dtr_party *party = &owner->party;
+  bool progress = reply_to_chief(owner);
+  if (party->is_failed || owner->is_gathering)
+    return progress;
+  for (uint32_t r = 0; r < party->map->replica_count && !party->is_failed; r++) {
+    uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_PUSH, r, owner->index);
+    const void *bytes;
+    if (owner->have[r] || !dtr_party_receive(party, edge, party->step,
+                                             dtr_channel_bytes(party->channels, edge), &bytes))
+      continue;
+    take_push(owner, r, bytes);
+    dtr_party_release(party, edge);
+    owner->have[r] = true;
+    owner->missing--;
+    progress = true;
+  }
+  if (owner->missing == 0 && !party->is_failed) {
+    owner->reduced = dtr_tree_result(owner->tree);
+    owner->scalars.step = party->step;
+    owner->scalars.updates = party->step + 1;
+    owner->phase = owner->launch = 0;
+    owner->state = DTR_OWNER_UPDATE;
+  }
+  return progress;
+}
+
+/* ---- the update ---- */
+
+static uint32_t norm_edge(const struct dtr_owner *owner, uint32_t from, uint32_t to) {
+  return dtr_channel(owner->party.channels, DTR_CHANNEL_NORM,
+                     owner->phase * owner->party.map->owner_count + from, to);
+}
+
+static void enter_exchange(struct dtr_owner *owner) {
+  uint32_t owners = owner->party.map->owner_count;
+  owner->state = DTR_OWNER_EXCHANGE;
+  owner->next = 0;
+  owner->missing = 0;
+  for (uint32_t o = 0; o < owners; o++) {
+    int64_t bytes = dtr_channel_bytes(owner->party.channels, norm_edge(owner, o, owner->index));
+    owner->have[o] = o == owner->index || bytes == 0;
+    owner->missing += !owner->have[o];
+  }
+}
+
+static void next_phase(struct dtr_owner *owner) {
+  struct dtr_party *party = &owner->party;
+  owner->phase++;
+  if (owner->phase < party->program->replication->phase_count) {
+    owner->state = DTR_OWNER_UPDATE;
+    return;
+  }
+  dtr_tree_return(owner->tree, owner->reduced);
+  owner->reduced = NULL;
+  party->step++;
+  enter_publish(owner);
+}
+
+static bool update(struct dtr_owner *owner) {
+  struct dtr_party *party = &owner->party;
+  if (!dtr_owner_run_phase(owner)) {
+    dtr_error_step(&party->error, party->step);
+    dtr_party_fail(party);
+    return true;
+  }
+  if (dtr_channel_bytes(party->channels, norm_edge(owner, owner->index, 0)) > 0)
+    dtr_owner_pack_norms(owner);
+  enter_exchange(owner);
+  return true;
+}
+
+static bool send_norms(struct dtr_owner *owner) {
+  struct dtr_party *party = &owner->party;
+  bool progress = false;
+  int64_t bytes = dtr_channel_bytes(party->channels, norm_edge(owner, owner->index, 0));
+  while (owner->next < party->map->owner_count) {
+    uint32_t edge = norm_edge(owner, owner->index, owner->next);
+    if (bytes > 0 && owner->next != owner->index &&
+        !dtr_party_send(party, edge, party->step, owner->norms, bytes))
+      return progress;
+    owner->next++;
+    progress = true;
+  }
+  return progress;
+}
+
+/* The packed sums are written anew after the next phase: all must have read them. */
+static bool norms_are_read(struct dtr_owner *owner) {
+  for (uint32_t o = 0; o < owner->party.map->owner_count; o++)
+    if (o != owner->index && !dtr_party_is_sent(&owner->party, norm_edge(owner, owner->index, o)))
+      return false;
+  return true;
+}
+
+static bool exchange(struct dtr_owner *owner) {
+  struct dtr_party *party = &owner->party;
+  bool progress = send_norms(owner);
+  for (uint32_t o = 0; o < party->map->owner_count && !party->is_failed; o++) {
+    const void *bytes;
+    uint32_t edge = norm_edge(owner, o, owner->index);
+    if (owner->have[o] || !dtr_party_receive(party, edge, party->step,
+                                             dtr_channel_bytes(party->channels, edge), &bytes))
+      continue;
+    dtr_owner_unpack_norms(owner, o, bytes);
+    dtr_party_release(party, edge);
+    owner->have[o] = true;
+    owner->missing--;
+    progress = true;
+  }
+  if (owner->missing == 0 && owner->next == party->map->owner_count && !party->is_failed &&
+      norms_are_read(owner)) {
+    next_phase(owner);
+    return true;
+  }
+  return progress;
+}
+
+bool dtr_owner_poll(struct dtr_owner *owner) {
+  bool progress = false;
+  if (dtr_party_is_over(&owner->party, &progress))
+    return progress;
+  switch (owner->state) {
+  case DTR_OWNER_BEGIN:
+    return begin(owner);
+  case DTR_OWNER_SCATTER:
+    return scatter(owner);
+  case DTR_OWNER_PUBLISH:
+    return publish(owner);
+  case DTR_OWNER_COLLECT:
+    return collect(owner);
+  case DTR_OWNER_UPDATE:
+    return update(owner);
+  case DTR_OWNER_EXCHANGE:
+    return exchange(owner);
+  }
+  return progress;
+}
