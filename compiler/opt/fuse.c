@@ -64,6 +64,14 @@ struct dtg_graph *dtg_opt_unfused(const struct dtg_graph *graph) {
   return result;
 }
 
+static bool is_update(const struct dtg_graph *graph) {
+  for (size_t i = 0; i < graph->roots.len; i++) {
+    if (graph->roots.data[i].kind == DTG_ROOT_UPDATE)
+      return true;
+  }
+  return false;
+}
+
 static void start_groups(struct dtg_fuse *fuse) {
   for (uint32_t i = 0; i < fuse->graph->group_count; i++)
     dtg_vec_push(fuse->arena, &fuse->groups, (struct dtg_fuse_group){0});
@@ -73,6 +81,8 @@ static void start_groups(struct dtg_fuse *fuse) {
       continue;
     struct dtg_fuse_group *group = &fuse->groups.data[node->group];
     dtg_vec_push(fuse->arena, &group->members, i);
+    if (fuse->owners)
+      group->owner = dtg_owner_join(group->owner, fuse->owners[i]);
     group->loops = dtg_group_kind_of(fuse->graph, node) == DTG_GROUP_LOOPS;
   }
 }
@@ -99,6 +109,7 @@ struct dtg_graph *dtg_opt_fuse(const struct dtg_graph *graph) {
   struct dtg_fuse fuse = {.arena = &arena, .graph = result};
   dtg_fuse_prepare(result);
   fuse.links = dtg_links_new(&arena, result);
+  fuse.owners = is_update(result) ? dtg_owner_paths(&arena, result) : NULL;
   fuse.stamp = DTG_NEW_ARRAY(&arena, uint32_t, result->group_count);
   start_groups(&fuse);
   measure_groups(&fuse);

@@ -2,11 +2,12 @@
 #ifndef DTG_OPT_FUSE_H
 #define DTG_OPT_FUSE_H
 
-#include "compiler/ir/group.h"
+#include "compiler/ir/update_split.h"
 
 struct dtg_fuse_group {
   DTG_VEC(uint32_t) members; /* ascending; empty after it was merged into another */
   bool loops;                /* can hold several nodes */
+  const char *owner;         /* update: variable that the values belong to (update_split.h) */
   int64_t full, kept;        /* elements of its nest; 0 unless `loops` */
 };
 
@@ -15,6 +16,7 @@ struct dtg_fuse {
   struct dtg_graph *graph;
   struct dtg_links *links;
   DTG_VEC(struct dtg_fuse_group) groups;
+  const char **owners; /* per node; NULL: the graph is no update */
   uint32_t *stamp; /* per group: last search that came by */
   uint32_t search;
 };

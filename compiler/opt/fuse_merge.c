@@ -52,14 +52,43 @@ static void join_members(struct dtg_fuse *fuse, const struct dtg_fuse_group *a,
   }
 }
 
+/* Something of the group is delivered, or read by others than `other`. */
+static bool serves_others(const struct dtg_fuse *fuse, const struct dtg_fuse_group *group,
+                          uint32_t other) {
+  const struct dtg_links *links = fuse->links;
+  for (size_t i = 0; i < group->members.len; i++) {
+    uint32_t member = group->members.data[i];
+    if (links->root[member])
+      return true;
+    for (uint32_t k = links->reader_start[member]; k < links->reader_start[member + 1]; k++) {
+      uint32_t reader = links->group[links->readers[k]];
+      if (reader != links->group[member] && reader != other)
+        return true;
+    }
+  }
+  return false;
+}
+
+/* One kernel never computes for the owners of two variables, nor what all owners need with what one
+ * of them needs: so every strategy can run the same kernels. */
+static bool for_one_owner(const struct dtg_fuse *fuse, uint32_t from, uint32_t into) {
+  const struct dtg_fuse_group *a = &fuse->groups.data[from], *b = &fuse->groups.data[into];
+  if (!fuse->owners || a->owner == b->owner)
+    return true;
+  return !a->owner   ? !serves_others(fuse, a, into)
+         : !b->owner ? !serves_others(fuse, b, from)
+                     : false;
+}
+
 /* Merges `from` into `into` if the union is a kernel and pays. */
 static bool try_merge(struct dtg_fuse *fuse, uint32_t from, uint32_t into) {
   struct dtg_fuse_group *a = group_at(fuse, from), *b = group_at(fuse, into);
   struct dtg_fuse_group both = {.loops = true};
   struct dtg_arena scratch = {0};
   const char *why = "";
-  if (a->members.len + b->members.len > DTG_NEST_MEMBERS)
+  if (a->members.len + b->members.len > DTG_NEST_MEMBERS || !for_one_owner(fuse, from, into))
     return false;
+  both.owner = dtg_owner_join(a->owner, b->owner);
   join_members(fuse, a, b, &both);
   relabel(fuse, a, into);
   struct dtg_nest *nest = dtg_nest_new(&scratch, fuse->links, into, both.members.data,
