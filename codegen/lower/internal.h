@@ -8,8 +8,9 @@
 /* Elements of a tile, and below how many a kernel is one tile: waking a thread costs microseconds. */
 enum { CG_TILE_ELEMENTS = 16384, CG_ONE_TILE = 32768, CG_TILE_COLUMNS = 64 };
 
-/* The loops of a group into `kernel`, whose buffers have been added. */
-void cg_lower_nest(struct cg_kernel *kernel, const struct dtg_nest *nest);
+/* The loops of a group into `kernel`, whose buffers have been added. `block`: elements of a tile, which
+ * are whole rows of axis 0; 0: tiles as they pay. */
+void cg_lower_nest(struct cg_kernel *kernel, const struct dtg_nest *nest, int64_t block);
 void cg_lower_scatter(struct cg_kernel *kernel, const struct dtg_graph *graph,
                       const struct dtg_group *group);
 void cg_lower_assemble(struct cg_kernel *kernel, const struct dtg_graph *graph,

@@ -4,6 +4,7 @@
 #include "codegen/lower/internal.h"
 #include "compiler/base/bug.h"
 #include "compiler/base/strbuf.h"
+#include "compiler/ir/update_split.h"
 
 #include <string.h>
 
@@ -11,6 +12,7 @@ struct cg_lowering {
   struct dtg_ctx *ctx;
   struct dtg_plan *plan;
   const struct dtg_plan_function *function;
+  const struct dtg_update_split *split; /* of the function; NULL: it is no update */
   DTG_VEC(const char *) keys; /* per kernel of the plan: its text without names, interned */
 };
 
@@ -57,7 +59,7 @@ static struct cg_kernel *lower_step(const struct cg_lowering *it,
   add_buffers(it, kernel, group, step);
   switch (group->kind) {
   case DTG_GROUP_LOOPS:
-    cg_lower_nest(kernel, group->nest);
+    cg_lower_nest(kernel, group->nest, it->split ? it->split->groups[step->group].block : 0);
     break;
   case DTG_GROUP_GEMM:
     kernel->kind = CG_KERNEL_GEMM;
@@ -113,6 +115,9 @@ bool cg_lower(struct dtg_ctx *ctx, struct dtg_plan *plan) {
   struct cg_lowering it = {.ctx = ctx, .plan = plan};
   for (int i = 0; i < DTG_PLAN_FUNCTIONS; i++) {
     it.function = &plan->functions[i];
+    it.split = i == DTG_PLAN_UPDATE && it.function->graph
+                   ? dtg_update_split_new(plan->arena, plan->module, it.function->groups)
+                   : NULL;
     for (size_t s = 0; s < plan->functions[i].steps.len; s++) {
       struct dtg_plan_step *step = &plan->functions[i].steps.data[s];
       const struct dtg_group *group = &it.function->groups->groups[step->group];

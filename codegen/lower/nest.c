@@ -19,6 +19,7 @@ struct cg_nest_emitter {
   uint32_t parallel;             /* the root loop */
   uint32_t cut_axis;             /* the kept axis that the tiles cut, or DTG_FORM_AXES */
   int64_t cut;                   /* its block */
+  int64_t block;                 /* elements of a tile, if they are given; else 0 */
 };
 
 static struct cg_address address_of(const struct cg_nest_emitter *it, uint32_t buffer,
@@ -263,6 +264,15 @@ static void emit_pass(struct cg_nest_emitter *it, uint32_t pass) {
   end_pass(it, pass);
 }
 
+/* Tiles of whole rows of axis 0, `it->block` elements each. */
+static int64_t plan_blocks(struct cg_nest_emitter *it, int64_t elements) {
+  if (elements <= it->block)
+    return 1;
+  it->cut_axis = 0;
+  it->cut = it->block / (elements / it->nest->axes[0].extent);
+  return (it->nest->axes[0].extent + it->cut - 1) / it->cut;
+}
+
 /* Which kept axis the tiles cut, and how: a function of the extents alone. */
 static int64_t plan_tiles(struct cg_nest_emitter *it) {
   const struct dtg_nest *nest = it->nest;
@@ -270,6 +280,8 @@ static int64_t plan_tiles(struct cg_nest_emitter *it) {
   it->cut_axis = DTG_FORM_AXES;
   if (nest->blocked)
     return nest->axes[0].extent;
+  if (it->block != 0)
+    return plan_blocks(it, elements);
   if (elements * (nest->passes > 1 ? nest->passes : 1) <= CG_ONE_TILE)
     return 1;
   for (uint32_t i = 0; i < nest->rank; i++) {
@@ -300,8 +312,8 @@ static void emit_row(struct cg_nest_emitter *it) {
   }
 }
 
-void cg_lower_nest(struct cg_kernel *kernel, const struct dtg_nest *nest) {
-  struct cg_nest_emitter it = {.nest = nest};
+void cg_lower_nest(struct cg_kernel *kernel, const struct dtg_nest *nest, int64_t block) {
+  struct cg_nest_emitter it = {.nest = nest, .block = block};
   size_t count = nest->values.len;
   it.slots = DTG_NEW_ARRAY(kernel->arena, uint32_t, count);
   it.accumulators = DTG_NEW_ARRAY(kernel->arena, uint32_t, count);
