@@ -122,15 +122,18 @@ static uint32_t planned_threads(const struct dtg_cluster *cluster) {
 }
 
 static bool fits_memory(struct dtg_pipeline *p) {
-  const struct dtg_job *job = &p->cluster.jobs[p->cluster.chief_job];
-  int64_t total = dtg_report_memory(&p->report).total;
-  if (job->memory == 0 || total <= job->memory) return true;
-  struct dtg_diag *diag =
-      dtg_error(&p->ctx->diags, job->span,
-                "job `%s` has %lld bytes of memory a task, and the plan needs %lld", job->name,
-                (long long)job->memory, (long long)total);
-  dtg_diag_hint(diag, "dtgc plan shows what takes the memory; more shards make each one smaller");
-  return false;
+  for (uint32_t j = 0; j < p->cluster.job_count; j++) {
+    const struct dtg_job *job = &p->cluster.jobs[j];
+    int64_t total = dtg_report_task_memory(&p->report, job);
+    if (job->memory == 0 || total <= job->memory) continue;
+    struct dtg_diag *diag =
+        dtg_error(&p->ctx->diags, job->span,
+                  "job `%s` has %lld bytes of memory a task, and the plan needs %lld", job->name,
+                  (long long)job->memory, (long long)total);
+    dtg_diag_hint(diag, "dtgc plan shows what takes the memory; more shards make each one smaller");
+    return false;
+  }
+  return true;
 }
 
 static const char *base_name(const char *path) {
@@ -182,6 +185,7 @@ static void write_host(struct dtg_pipeline *p, const char *plan_id, struct dtg_s
   struct dtg_program_input input = {.model = p->model,
                                     .cluster = &p->cluster,
                                     .plan = p->plan,
+                                    .replication = p->replication,
                                     .name = p->name,
                                     .model_file = base_name(p->options->model),
                                     .plan_text = dtg_strbuf_text(&p->plan_text),

@@ -180,7 +180,8 @@ struct dtr_program *dtg_program_tables(struct dtg_ctx *ctx, const struct dtg_pro
       .variables_bytes = in->plan->variables_bytes,
       .contribution_count = (uint32_t)in->plan->contributions.len,
       .contributions = make_contributions(ctx, in->plan),
-      .contribution_bytes = in->plan->contribution_bytes};
+      .contribution_bytes = in->plan->contribution_bytes,
+      .replication = dtg_program_replication(ctx, in->replication, in->plan)};
   p->metrics = make_metrics(ctx, in->plan, &p->metric_count);
   return p;
 }

@@ -6,6 +6,7 @@
 
 #include "compiler/cluster/cluster.h"
 #include "compiler/ir/plan.h"
+#include "compiler/replicate/replicate.h"
 #include "compiler/sema/model.h"
 #include "runtime/include/dtr_abi.h"
 
@@ -16,6 +17,7 @@ struct dtg_program_input {
   const struct dtg_model *model;
   const struct dtg_cluster *cluster;
   const struct dtg_plan *plan;
+  const struct dtg_replication *replication;
   const char *name;       // of the program
   const char *model_file; // base name
   const char *plan_text;
@@ -25,6 +27,12 @@ struct dtg_program_input {
 
 // Everything but kernels, gemms and functions, which the host writer makes from the plan.
 struct dtr_program *dtg_program_tables(struct dtg_ctx *ctx, const struct dtg_program_input *input);
+
+// The maps of the strategy and the update by slices; NULL: one replica that owns everything. Requires
+// lowered kernels. The functions of the launches are left to the host writer.
+struct dtr_replication *dtg_program_replication(struct dtg_ctx *ctx,
+                                                const struct dtg_replication *replication,
+                                                const struct dtg_plan *plan);
 
 // "model, data, seed 1, batch 256, 8 shards, f32, x86-64-v4": all that results depend on.
 const char *dtg_results_line(struct dtg_arena *arena, const struct dtg_model *model,

@@ -345,6 +345,7 @@ void cg_host_put_tables(const struct cg_host *h, const char *const *names) {
   put_datasets(h);
   put_variables(h);
   put_contributions(h);
+  cg_host_put_replication(h);
   put(h, "\nstatic const struct dtr_program program = {\n    .abi_version = DTR_ABI_VERSION,\n");
   put_texts(h);
   put_train(h);
@@ -357,6 +358,7 @@ void cg_host_put_tables(const struct cg_host *h, const char *const *names) {
   put_table_ref(h, "metrics", t->metric_count);
   put(h, "    .kernel_count = %u,\n    .kernels = launches,\n", launches);
   put_table_ref(h, "gemms", h->gemm_count);
+  if (t->replication) put(h, "    .replication = &replication,\n");
   int64_t shard_batch = t->train.shards ? t->train.batch / t->train.shards : 1;
   put_part(h, "shard", DTG_PLAN_TRAIN, names, shard_batch);
   put_part(h, "update", DTG_PLAN_UPDATE, names, 0);

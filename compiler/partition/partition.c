@@ -1,119 +1,258 @@
+// Parts, what owners hold, and the transfers of a step.
 #include "compiler/partition/partition.h"
 
-#include "compiler/base/strbuf.h"
+#include "compiler/ir/update_split.h"
 
-static struct dtg_part *part_of(struct dtg_ctx *ctx, struct dtg_partition *p,
-                                const struct dtg_graph *graph, uint32_t device) {
-  for (size_t i = 0; i < p->parts.len; i++)
-    if (p->parts.data[i].graph == graph && p->parts.data[i].device == device)
-      return &p->parts.data[i];
-  struct dtg_part part = {.device = device, .graph = graph};
-  dtg_vec_push(&ctx->arena, &p->parts, part);
-  return &dtg_vec_last(&p->parts);
+#include <string.h>
+
+struct partitioner {
+  struct dtg_ctx *ctx;
+  const struct dtg_replication *r;
+  struct dtg_partition *out;
+};
+
+static void add_part(struct partitioner *p, const struct dtg_graph *graph) {
+  const struct dtg_replication *r = p->r;
+  bool update = graph == r->module->update && r->owners.len > 0;
+  struct dtg_part part = {.graph = graph,
+                          .device = update ? r->owners.data[0] : dtg_replica_device(r, 0),
+                          .devices = update ? (uint32_t)r->owners.len : r->replicas};
+  for (uint32_t n = 0; n < graph->nodes.len; n++) dtg_vec_push(&p->ctx->arena, &part.nodes, n);
+  dtg_vec_push(&p->ctx->arena, &p->out->parts, part);
 }
 
-static const struct dtg_channel *channel_to(const struct dtg_partition *p,
-                                            const struct dtg_graph *graph, uint32_t node,
-                                            uint32_t to) {
-  for (size_t i = 0; i < p->channels.len; i++) {
-    const struct dtg_channel *c = &p->channels.data[i];
-    if (c->graph == graph && c->node == node && c->to == to) return c;
+// ---- owners ----
+
+static bool is_pushed(const struct dtg_replication *r, uint32_t variable) {
+  for (size_t i = 0; i < r->reductions.len; i++)
+    if (r->reductions.data[i].variable == variable) return true;
+  return false;
+}
+
+static struct dtg_owner_load *load_of(struct partitioner *p, uint32_t device) {
+  size_t index = 0;
+  dtg_owner_find(p->r, device, &index);
+  return &p->out->loads.data[index];
+}
+
+static void add_slice(struct partitioner *p, const struct dtg_slice *slice) {
+  const struct dtg_module *module = p->r->module;
+  struct dtg_owner_load *load = load_of(p, slice->owner);
+  int64_t bytes = slice->elements *
+                  (int64_t)dtg_dtype_size(module->variables.data[slice->variable].type.dtype);
+  load->slices++;
+  load->values += bytes;
+  load->publish += bytes;
+  if (is_pushed(p->r, slice->variable)) load->push += bytes;
+  for (size_t v = 0; v < module->variables.len; v++)
+    if (module->variables.data[v].kind == DTG_VARIABLE_SLOT &&
+        module->variables.data[v].param == slice->variable)
+      load->slots += bytes;
+}
+
+static void add_block_sums(struct partitioner *p, const struct dtg_update_exchange *exchange) {
+  size_t count;
+  const struct dtg_slice *slices = dtg_variable_slices(p->r, exchange->variable, &count);
+  for (size_t i = 0; i < count; i++) {
+    int64_t blocks = (slices[i].elements + slices[i].block - 1) / slices[i].block;
+    load_of(p, slices[i].owner)->norm.data[exchange->phase] += 4 * blocks;
   }
-  return NULL;
 }
 
-static void add_node(struct dtg_ctx *ctx, struct dtg_partition *p, const struct dtg_graph *graph,
-                     uint32_t n) {
-  const struct dtg_node *node = dtg_graph_node(graph, n);
-  struct dtg_part *part = part_of(ctx, p, graph, node->device);
-  dtg_vec_push(&ctx->arena, &part->nodes, n);
-  for (uint32_t i = 0; i < node->input_count; i++) {
-    const struct dtg_node *input = dtg_graph_node(graph, node->inputs[i]);
-    if (input->device == node->device || channel_to(p, graph, node->inputs[i], node->device))
-      continue;
-    struct dtg_channel channel = {graph, node->inputs[i], input->device, node->device,
-                                  dtg_type_bytes(&input->type)};
-    dtg_vec_push(&ctx->arena, &p->channels, channel);
+static void load_owners(struct partitioner *p) {
+  const struct dtg_replication *r = p->r;
+  struct dtg_arena scratch = {0};
+  const struct dtg_update_split *split = NULL;
+  if (r->module->update)
+    split = dtg_update_split_new(&scratch, r->module, dtg_groups_new(&scratch, r->module->update));
+  p->out->phases = split ? split->phases : 1;
+  for (size_t i = 0; i < r->owners.len; i++) {
+    struct dtg_owner_load load = {.device = r->owners.data[i]};
+    for (uint32_t phase = 0; phase < p->out->phases; phase++)
+      dtg_vec_push(&p->ctx->arena, &load.norm, 0);
+    dtg_vec_push(&p->ctx->arena, &p->out->loads, load);
+  }
+  for (size_t i = 0; i < r->slices.len; i++) add_slice(p, &r->slices.data[i]);
+  for (size_t i = 0; split && i < split->exchanges.len; i++)
+    add_block_sums(p, &split->exchanges.data[i]);
+  dtg_arena_free(&scratch);
+}
+
+// ---- transfers ----
+
+static struct dtg_ends ends(enum dtg_role role, uint32_t first, uint32_t count) {
+  return (struct dtg_ends){.role = role, .first = first, .count = count, .members = count};
+}
+
+static void add(struct partitioner *p, const struct dtg_transfer *transfer) {
+  if (transfer->messages == 0) return;
+  dtg_vec_push(&p->ctx->arena, &p->out->sends, *transfer);
+  dtg_vec_push(&p->ctx->arena, &p->out->receives, *transfer);
+}
+
+// The replica on the owner's device, if there is one: they share memory.
+static bool replica_at(const struct dtg_replication *r, uint32_t device, uint32_t *replica) {
+  return dtg_device_set_find(&r->families.data[0].devices, device, replica);
+}
+
+static void add_pushes(struct partitioner *p, uint32_t owner) {
+  const struct dtg_replication *r = p->r;
+  const struct dtg_owner_load *load = &p->out->loads.data[owner];
+  uint32_t local = UINT32_MAX;
+  bool shared = replica_at(r, load->device, &local);
+  for (size_t i = 0; i < r->partial_sums.classes.len; i++) {
+    const struct dtg_partial_class *class = &r->partial_sums.classes.data[i];
+    struct dtg_transfer t = {.kind = DTG_TRANSFER_PUSH,
+                             .from = ends(DTG_ROLE_REPLICA, 0, r->replicas),
+                             .to = ends(DTG_ROLE_OWNER, owner, 1),
+                             .before = DTG_EVENT_COMPUTE,
+                             .after = DTG_EVENT_REDUCE,
+                             .bytes = load->push * class->sums,
+                             .messages = class->replicas};
+    t.from.sums = class->sums;
+    t.from.members = class->replicas;
+    if (shared && dtg_replica_sums(r, local) == class->sums) t.messages--;
+    if (load->push > 0) add(p, &t);
+  }
+}
+
+static void add_norms(struct partitioner *p, uint32_t owner) {
+  const struct dtg_owner_load *load = &p->out->loads.data[owner];
+  for (uint32_t phase = 0; phase < p->out->phases; phase++) {
+    struct dtg_transfer t = {.kind = DTG_TRANSFER_NORM,
+                             .from = ends(DTG_ROLE_OWNER, owner, 1),
+                             .to = ends(DTG_ROLE_OWNER, 0, (uint32_t)p->out->loads.len),
+                             .before = DTG_EVENT_REDUCE,
+                             .after = DTG_EVENT_REDUCE,
+                             .phase = phase,
+                             .next_phase = phase + 1,
+                             .bytes = load->norm.data[phase],
+                             .messages = p->out->loads.len - 1};
+    if (t.bytes > 0) add(p, &t);
+  }
+}
+
+static void add_publish(struct partitioner *p, uint32_t owner) {
+  const struct dtg_owner_load *load = &p->out->loads.data[owner];
+  uint32_t local;
+  struct dtg_transfer t = {.kind = DTG_TRANSFER_PUBLISH,
+                           .from = ends(DTG_ROLE_OWNER, owner, 1),
+                           .to = ends(DTG_ROLE_REPLICA, 0, p->r->replicas),
+                           .before = DTG_EVENT_REDUCE,
+                           .after = DTG_EVENT_COPY,
+                           .phase = p->out->phases - 1,
+                           .bytes = load->publish,
+                           .messages = p->r->replicas};
+  if (replica_at(p->r, load->device, &local)) t.messages--;
+  add(p, &t);
+}
+
+static int64_t scalar_bytes(const struct dtg_replication *r) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < r->reductions.len; i++)
+    if (r->reductions.data[i].variable == DTG_NO_NODE)
+      bytes += dtg_type_bytes(&r->reductions.data[i].type);
+  return bytes;
+}
+
+static int64_t row_bytes(const struct dtg_model *model) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < model->inputs.len; i++)
+    bytes += dtg_type_bytes(&model->inputs.data[i].type);
+  return bytes;
+}
+
+// Of the replicas [first, first + count) that have `sums` partial sums.
+static uint32_t members(const struct dtg_replication *r, uint32_t first, uint32_t count,
+                        uint32_t sums) {
+  uint32_t found = 0;
+  if (r->partial_sums.classes.len == 1) return count;
+  for (uint32_t i = first; i < first + count; i++) found += dtg_replica_sums(r, i) == sums;
+  return found;
+}
+
+// A client and replicas [first, first + count) in other tasks.
+static void add_remote(struct partitioner *p, uint32_t client, uint32_t first, uint32_t count) {
+  const struct dtg_replication *r = p->r;
+  struct dtg_transfer t = {.kind = DTG_TRANSFER_START,
+                           .from = ends(DTG_ROLE_CLIENT, client, 1),
+                           .to = ends(DTG_ROLE_REPLICA, first, count),
+                           .before = DTG_EVENT_BEGIN,
+                           .after = DTG_EVENT_COMPUTE,
+                           .messages = count};
+  add(p, &t);
+  t.kind = DTG_TRANSFER_FEED;
+  t.bytes = row_bytes(r->model) * (r->model->train.batch / r->replicas);
+  add(p, &t);
+  for (size_t i = 0; i < r->partial_sums.classes.len; i++) {
+    uint32_t sums = r->partial_sums.classes.data[i].sums;
+    struct dtg_transfer fetch = {.kind = DTG_TRANSFER_FETCH,
+                                 .from = ends(DTG_ROLE_REPLICA, first, count),
+                                 .to = ends(DTG_ROLE_CLIENT, client, 1),
+                                 .before = DTG_EVENT_COMPUTE,
+                                 .after = DTG_EVENT_COLLECT,
+                                 .bytes = scalar_bytes(r) * sums};
+    fetch.from.sums = sums;
+    fetch.messages = fetch.from.members = members(r, first, count, sums);
+    add(p, &fetch);
+  }
+}
+
+// One client: the replicas of its own task are a run in the middle, or there are none.
+static void add_client_transfers(struct partitioner *p) {
+  const struct dtg_replication *r = p->r;
+  uint32_t task = dtg_client_task(r, 0), inner = r->families.data[0].devices.inner, first = 0;
+  while (first < r->replicas &&
+         dtg_device_task(r->cluster, dtg_replica_device(r, first)) != task)
+    first += inner;
+  if (first == r->replicas) {
+    add_remote(p, 0, 0, r->replicas);
+    return;
+  }
+  add_remote(p, 0, 0, first);
+  add_remote(p, 0, first + inner, r->replicas - first - inner);
+}
+
+// Partial sums of a client's replicas, by their number.
+static void add_reports(struct partitioner *p) {
+  const struct dtg_replication *r = p->r;
+  for (size_t f = 0; f < r->client_families.len; f++) {
+    const struct dtg_client_family *family = &r->client_families.data[f];
+    for (uint32_t c = family->first == 0 ? 1 : 0; c < family->count;) {
+      uint32_t run = family->count - c, sums = 0;
+      uint32_t first = family->first_replica + c * family->replicas_each;
+      if (r->partial_sums.classes.len > 1) run = 1;
+      for (uint32_t i = 0; i < family->replicas_each; i++) sums += dtg_replica_sums(r, first + i);
+      struct dtg_transfer t = {.kind = DTG_TRANSFER_REPORT,
+                               .from = ends(DTG_ROLE_CLIENT, family->first + c, run),
+                               .to = ends(DTG_ROLE_CLIENT, 0, 1),
+                               .before = DTG_EVENT_COLLECT,
+                               .after = DTG_EVENT_CHIEF,
+                               .bytes = scalar_bytes(r) * sums,
+                               .messages = run};
+      add(p, &t);
+      c += run;
+    }
   }
 }
 
 struct dtg_partition *dtg_partition(struct dtg_ctx *ctx, const struct dtg_replication *r) {
-  struct dtg_partition *p = DTG_NEW(&ctx->arena, struct dtg_partition);
-  p->replication = r;
+  struct partitioner p = {ctx, r, DTG_NEW(&ctx->arena, struct dtg_partition)};
   const struct dtg_graph *graphs[] = {r->module->train, r->module->eval, r->module->tail,
                                       r->module->update};
+  p.out->replication = r;
   for (size_t g = 0; g < sizeof graphs / sizeof *graphs; g++)
-    for (uint32_t n = 0; graphs[g] && n < graphs[g]->nodes.len; n++)
-      add_node(ctx, p, graphs[g], n);
-  return p;
-}
-
-static bool verify_parts(const struct dtg_partition *p, struct dtg_strbuf *why) {
-  for (size_t i = 0; i < p->parts.len; i++) {
-    const struct dtg_part *part = &p->parts.data[i];
-    for (size_t k = 0; k < part->nodes.len; k++) {
-      const struct dtg_node *node = dtg_graph_node(part->graph, part->nodes.data[k]);
-      // Increasing node ids are an execution order, so the wait graph of the parts has no cycle.
-      if (node->device != part->device || (k && part->nodes.data[k] <= part->nodes.data[k - 1])) {
-        dtg_strbuf_printf(why, "%s: node %%%u is in the wrong part or out of order",
-                          part->graph->name, part->nodes.data[k]);
-        return false;
-      }
-      for (uint32_t e = 0; e < node->input_count; e++) {
-        const struct dtg_node *input = dtg_graph_node(part->graph, node->inputs[e]);
-        if (input->device == node->device ||
-            channel_to(p, part->graph, node->inputs[e], node->device))
-          continue;
-        dtg_strbuf_printf(why, "%s: %%%u reaches %%%u without a channel", part->graph->name,
-                          node->inputs[e], part->nodes.data[k]);
-        return false;
-      }
-    }
+    if (graphs[g]) add_part(&p, graphs[g]);
+  load_owners(&p);
+  if (r->single || !r->module->train) return p.out;
+  if (r->clients == 1)
+    add_client_transfers(&p);
+  else
+    add_reports(&p);
+  for (uint32_t i = 0; i < p.out->loads.len; i++) {
+    add_pushes(&p, i);
+    add_norms(&p, i);
+    add_publish(&p, i);
   }
-  return true;
-}
-
-static bool verify_cover(const struct dtg_partition *p, struct dtg_strbuf *why) {
-  const struct dtg_module *module = p->replication->module;
-  const struct dtg_graph *graphs[] = {module->train, module->eval, module->tail, module->update};
-  for (size_t g = 0; g < sizeof graphs / sizeof *graphs; g++) {
-    size_t count = 0;
-    for (size_t i = 0; i < p->parts.len; i++)
-      if (p->parts.data[i].graph == graphs[g]) count += p->parts.data[i].nodes.len;
-    if (!graphs[g] || count == graphs[g]->nodes.len) continue;
-    dtg_strbuf_printf(why, "%s: %zu of %zu nodes are in a part", graphs[g]->name, count,
-                      graphs[g]->nodes.len);
-    return false;
-  }
-  return true;
-}
-
-bool dtg_partition_verify(const struct dtg_partition *p, struct dtg_strbuf *why) {
-  for (size_t i = 0; i < p->channels.len; i++) {
-    const struct dtg_channel *c = &p->channels.data[i];
-    const struct dtg_node *node = dtg_graph_node(c->graph, c->node);
-    if (c->from != node->device || c->to == c->from || c->bytes != dtg_type_bytes(&node->type)) {
-      dtg_strbuf_printf(why, "%s: the channel of %%%u has the wrong ends or size", c->graph->name,
-                        c->node);
-      return false;
-    }
-  }
-  return verify_cover(p, why) && verify_parts(p, why);
-}
-
-void dtg_partition_print(const struct dtg_partition *p, struct dtg_strbuf *out) {
-  struct dtg_arena arena = {0};
-  const struct dtg_cluster *cluster = p->replication->cluster;
-  for (size_t i = 0; i < p->parts.len; i++)
-    dtg_strbuf_printf(out, "part %s of %s: %zu nodes\n",
-                      dtg_cluster_device_name(&arena, cluster, p->parts.data[i].device),
-                      p->parts.data[i].graph->name, p->parts.data[i].nodes.len);
-  for (size_t i = 0; i < p->channels.len; i++) {
-    const struct dtg_channel *c = &p->channels.data[i];
-    dtg_strbuf_printf(out, "channel %%%u of %s: %s -> %s, %lld bytes\n", c->node, c->graph->name,
-                      dtg_cluster_device_name(&arena, cluster, c->from),
-                      dtg_cluster_device_name(&arena, cluster, c->to), (long long)c->bytes);
-  }
-  dtg_strbuf_printf(out, "%zu parts, %zu channels\n", p->parts.len, p->channels.len);
-  dtg_arena_free(&arena);
+  return p.out;
 }

@@ -1,7 +1,9 @@
-// Stage 9, partition: one part per device, and the channels between parts.
+// Stage 9, partition: what each class of devices runs, and every message of a step.
 //
-// Purpose: after this stage no value crosses devices but through a channel. Ownership: the context's
-// arena. Thread rule: that of the context.
+// Purpose: after this stage no value crosses devices but in a transfer, and both ends of each transfer
+// know its size. Transfers are families over replicas, clients and owners: a row stands for one message
+// between every pair of its ends that does not share a device. Ownership: the context's arena. Thread
+// rule: that of the context.
 #ifndef DTG_PARTITION_PARTITION_H
 #define DTG_PARTITION_PARTITION_H
 
@@ -9,33 +11,87 @@
 
 struct dtg_strbuf;
 
-// The nodes of one graph that run on one device, in order.
+// The nodes of one graph that one class of devices runs, in order: train and evaluation by every
+// replica, the update by the owners.
 struct dtg_part {
-  uint32_t device;
   const struct dtg_graph *graph;
+  uint32_t device; // the first of the class
+  uint32_t devices;
   DTG_VEC(uint32_t) nodes;
 };
 
-// One tensor to one device: sent once, whatever the number of its readers there.
-struct dtg_channel {
-  const struct dtg_graph *graph;
-  uint32_t node; // the value
-  uint32_t from, to; // devices
-  int64_t bytes;
+// In the order of a step (runtime/REPLICATION.md).
+enum dtg_transfer_kind {
+  DTG_TRANSFER_START,   // client -> replica of another task
+  DTG_TRANSFER_FEED,    // client -> replica of another task: its rows of every input
+  DTG_TRANSFER_PUSH,    // replica -> owner: partial sums of the owner's slices
+  DTG_TRANSFER_NORM,    // owner -> owner: block sums, after a phase
+  DTG_TRANSFER_PUBLISH, // owner -> replica: new values of its slices
+  DTG_TRANSFER_FETCH,   // replica of another task -> its client: partial sums of loss and metrics
+  DTG_TRANSFER_REPORT,  // client -> chief: the same of all its replicas
+  DTG_TRANSFER_KINDS
+};
+
+// What happens in a step, in roles; a transfer leads from one event to another.
+enum dtg_event {
+  DTG_EVENT_BEGIN,   // client: a step starts
+  DTG_EVENT_COMPUTE, // replica: forward, backward, tree
+  DTG_EVENT_REDUCE,  // owner: phase 0 ends the tree and updates; later ones read block sums
+  DTG_EVENT_COPY,    // replica: has the next version
+  DTG_EVENT_COLLECT, // client: has loss and metrics
+  DTG_EVENT_CHIEF,   // chief: has them of all
+  DTG_EVENT_COUNT
+};
+
+enum dtg_role { DTG_ROLE_REPLICA, DTG_ROLE_CLIENT, DTG_ROLE_OWNER };
+
+// Replicas or clients [first, first + count), or positions in `owners`. `sums`: of those, the replicas
+// with so many partial sums, `members` of them; 0: all.
+struct dtg_ends {
+  enum dtg_role role;
+  uint32_t first, count;
+  uint32_t sums, members;
+};
+
+struct dtg_transfer {
+  enum dtg_transfer_kind kind;
+  struct dtg_ends from, to;
+  enum dtg_event before, after; // of `from` and of `to`
+  uint32_t phase, next_phase;   // of REDUCE
+  int64_t bytes;                // payload of one message
+  uint64_t messages;            // in a step: pairs of ends without those that share a device
+};
+
+// What an owner holds and exchanges; in the order of replication->owners.
+struct dtg_owner_load {
+  uint32_t device;
+  uint32_t slices;
+  int64_t values, slots;  // bytes held
+  int64_t push, publish;  // bytes of one partial sum, and of one copy
+  DTG_VEC(int64_t) norm;  // per phase: bytes of its block sums
 };
 
 struct dtg_partition {
   const struct dtg_replication *replication;
-  DTG_VEC(struct dtg_part) parts; // by graph, then device
-  DTG_VEC(struct dtg_channel) channels;
+  DTG_VEC(struct dtg_part) parts; // by graph
+  DTG_VEC(struct dtg_owner_load) loads;
+  DTG_VEC(struct dtg_transfer) sends;    // as the senders see them
+  DTG_VEC(struct dtg_transfer) receives; // as the receivers do, in the same order
+  uint32_t phases;                       // of the update
 };
 
-// Requires: placed graphs. Guarantees: what dtg_partition_verify checks. Cost: linear in edges times
-// parts of a graph.
+// Requires: placed graphs. Guarantees: what dtg_partition_verify checks. Cost: linear in nodes, slices
+// and owners.
 struct dtg_partition *dtg_partition(struct dtg_ctx *ctx, const struct dtg_replication *replication);
-// The level "partition": every node in one part, every cross-device edge on one channel of the right
-// size, no cycle in the wait graph.
+// The level "partition", for all tasks together: every node in one part; every send has one receive of
+// the same size and the other way round; every replica pushes all its partial sums to every owner and
+// gets every slice back, so that each parameter is updated once from a complete sum; no cycle in the wait
+// graph.
 bool dtg_partition_verify(const struct dtg_partition *partition, struct dtg_strbuf *why);
 void dtg_partition_print(const struct dtg_partition *partition, struct dtg_strbuf *out);
+
+const char *dtg_transfer_name(enum dtg_transfer_kind kind);
+// Payload bytes of a step.
+int64_t dtg_transfer_total(const struct dtg_transfer *transfer);
 
 #endif

@@ -1,8 +1,9 @@
 // Stage 8, place: a device and a cause for every node of every graph.
 //
 // A pure function of model, strategy and cluster. Nodes of the train and evaluation graphs are those
-// of replica 0; the other replicas' devices are rows of the replica families. A constraint that
-// cannot be met is an error, never a fallback.
+// of replica 0; the other replicas' devices are rows of the replica families. Nodes of the update graph
+// are at the owner of their variable's first slice; the other slices are rows of the owner map. A
+// constraint that cannot be met is an error, never a fallback.
 #ifndef DTG_PLACE_PLACE_H
 #define DTG_PLACE_PLACE_H
 

@@ -64,8 +64,14 @@ struct dtg_reduction {
   uint32_t variable; // DTG_NO_NODE: loss or metric, whose tree ends at the chief
 };
 
-// Maximal subtrees of the tree over all shards inside the replicas' blocks.
+// How many replicas send so many partial sums: the maximal subtrees, of the tree over all shards, that
+// lie inside a replica's block.
+struct dtg_partial_class {
+  uint32_t sums, replicas;
+};
+
 struct dtg_partial_sums {
+  DTG_VEC(struct dtg_partial_class) classes; // by sums
   uint32_t most;            // of one replica
   int64_t all;              // of all replicas together
   int64_t suggested_shards; // nearest number with one each; 0 where `most` is 1
@@ -107,6 +113,10 @@ const struct dtg_slice *dtg_variable_slices(const struct dtg_replication *replic
 // Number of maximal subtrees, inside [begin, end), of the tree over [0, shards) that splits at the
 // largest power of two below the count.
 uint32_t dtg_subtree_count(int64_t shards, int64_t begin, int64_t end);
+// Of one replica.
+uint32_t dtg_replica_sums(const struct dtg_replication *replication, uint32_t replica);
+// Position of a device in `owners`; false if it is none.
+bool dtg_owner_find(const struct dtg_replication *replication, uint32_t device, size_t *index);
 
 // The level "replicate" of the verifier: the replicas cover every shard once, every replica has one
 // client, the slices cover every parameter and state once and are cut at block edges, every gradient

@@ -51,15 +51,21 @@ static json_t *train(const struct dtg_train *t) {
   return out;
 }
 
+static bool is_used(const struct dtg_replication *r, uint32_t device) {
+  size_t owner;
+  uint32_t replica;
+  return dtg_device_set_find(&r->families.data[0].devices, device, &replica) ||
+         dtg_owner_find(r, device, &owner);
+}
+
 static json_t *devices(struct json *j) {
   json_t *out = json_array();
   const struct dtg_cluster *cluster = j->in->replication->cluster;
-  uint32_t used = j->in->replication->families.data[0].device;
   uint32_t count = dtg_cluster_device_count(cluster);
   for (uint32_t i = 0; i < count && i < 4096; i++) {
     json_t *row = json_object();
     set(row, "device", device(j, i));
-    set(row, "used", json_boolean(i == used));
+    set(row, "used", json_boolean(is_used(j->in->replication, i)));
     json_array_append_new(out, row);
   }
   return out;
@@ -72,28 +78,115 @@ static json_t *replicas(struct json *j) {
     const struct dtg_replica_family *f = &r->families.data[i];
     json_t *row = json_object();
     set(row, "first", json_integer(f->first));
-    set(row, "count", json_integer(f->count));
-    set(row, "device", device(j, f->device));
-    set(row, "stride", json_integer(f->stride));
-    set(row, "shards_each", json_integer(f->shards_each));
+    set(row, "count", json_integer(dtg_device_set_count(&f->devices)));
+    set(row, "device", device(j, f->devices.base));
+    set(row, "tasks", json_integer(f->devices.outer));
+    set(row, "devices_each", json_integer(f->devices.inner));
+    set(row, "task_stride", json_integer(f->devices.outer_stride));
+    set(row, "device_stride", json_integer(f->devices.inner_stride));
+    set(row, "shards_each", json_integer(r->shards / r->replicas));
     set(row, "cause", cause(j, f->cause));
     json_array_append_new(out, row);
   }
   return out;
 }
 
+static json_t *task(struct json *j, uint32_t number) {
+  return text(dtg_task_name(&j->arena, j->in->replication->cluster, number));
+}
+
 static json_t *clients(struct json *j) {
   json_t *out = json_array();
   const struct dtg_replication *r = j->in->replication;
-  for (size_t i = 0; i < r->clients.len; i++) {
-    const struct dtg_client *c = &r->clients.data[i];
+  for (size_t i = 0; i < r->client_families.len; i++) {
+    const struct dtg_client_family *c = &r->client_families.data[i];
     json_t *row = json_object();
-    set(row, "job", text(r->cluster->jobs[c->job].name));
-    set(row, "task", json_integer(c->task));
+    set(row, "first", json_integer(c->first));
+    set(row, "count", json_integer(c->count));
+    set(row, "task", task(j, c->task));
+    set(row, "task_stride", json_integer(c->task_stride));
     set(row, "first_replica", json_integer(c->first_replica));
-    set(row, "replica_count", json_integer(c->replica_count));
+    set(row, "replicas_each", json_integer(c->replicas_each));
+    set(row, "chief", json_boolean(c->first == 0));
+    set(row, "cause", cause(j, c->cause));
     json_array_append_new(out, row);
   }
+  return out;
+}
+
+static json_t *slices(struct json *j, uint32_t variable) {
+  json_t *out = json_array();
+  size_t count;
+  const struct dtg_slice *slice = dtg_variable_slices(j->in->replication, variable, &count);
+  static const char *const kinds[] = {"on", "mirrored", "sharded"};
+  for (size_t i = 0; i < count; i++, slice++) {
+    json_t *row = json_object();
+    set(row, "first", json_integer(slice->first));
+    set(row, "elements", json_integer(slice->elements));
+    set(row, "owner", device(j, slice->owner));
+    set(row, "kind", text(kinds[slice->kind]));
+    set(row, "cause", cause(j, slice->cause));
+    json_array_append_new(out, row);
+  }
+  return out;
+}
+
+static json_t *owners(struct json *j) {
+  json_t *out = json_array();
+  const struct dtg_partition *p = j->in->partition;
+  for (uint32_t i = 0; i < p->loads.len; i++) {
+    const struct dtg_owner_load *load = &p->loads.data[i];
+    json_t *row = json_object();
+    set(row, "device", device(j, load->device));
+    set(row, "slices", json_integer(load->slices));
+    set(row, "values", json_integer(load->values));
+    set(row, "slots", json_integer(load->slots));
+    set(row, "push", json_integer(load->push));
+    set(row, "publish", json_integer(load->publish));
+    json_array_append_new(out, row);
+  }
+  return out;
+}
+
+static json_t *transfer_ends(struct json *j, const struct dtg_ends *ends) {
+  static const char *const roles[] = {"replica", "client", "owner"};
+  json_t *out = json_object();
+  (void)j;
+  set(out, "role", text(roles[ends->role]));
+  set(out, "first", json_integer(ends->first));
+  set(out, "count", json_integer(ends->count));
+  set(out, "partial_sums", json_integer(ends->sums));
+  return out;
+}
+
+static json_t *transfers(struct json *j) {
+  json_t *out = json_array();
+  for (size_t i = 0; i < j->in->partition->sends.len; i++) {
+    const struct dtg_transfer *t = &j->in->partition->sends.data[i];
+    json_t *row = json_object();
+    set(row, "kind", text(dtg_transfer_name(t->kind)));
+    set(row, "phase", json_integer(t->phase));
+    set(row, "from", transfer_ends(j, &t->from));
+    set(row, "to", transfer_ends(j, &t->to));
+    set(row, "messages", json_integer((json_int_t)t->messages));
+    set(row, "bytes", json_integer(t->bytes));
+    json_array_append_new(out, row);
+  }
+  return out;
+}
+
+static json_t *partial_sums(struct json *j) {
+  const struct dtg_partial_sums *sums = &j->in->replication->partial_sums;
+  json_t *out = json_object(), *rows = json_array();
+  for (size_t i = 0; i < sums->classes.len; i++) {
+    json_t *row = json_object();
+    set(row, "sums", json_integer(sums->classes.data[i].sums));
+    set(row, "replicas", json_integer(sums->classes.data[i].replicas));
+    json_array_append_new(rows, row);
+  }
+  set(out, "of_replicas", rows);
+  set(out, "suggested_shards",
+      sums->suggested_shards ? json_integer(sums->suggested_shards) : json_null());
   return out;
 }
 
@@ -103,15 +196,13 @@ static json_t *variables(struct json *j) {
   const struct dtg_module *module = j->in->plan->module;
   for (size_t v = 0; v < module->variables.len; v++) {
     const struct dtg_variable *variable = &module->variables.data[v];
-    const struct dtg_owner *owner = &j->in->replication->owners.data[v];
     json_t *row = json_object();
     set(row, "path", text(variable->path));
     set(row, "kind", text(kinds[variable->kind]));
     set(row, "type", type(&variable->type));
     set(row, "bytes", json_integer(dtg_type_bytes(&variable->type)));
     set(row, "offset", json_integer(j->in->plan->variable_offsets[v]));
-    set(row, "owner", device(j, owner->device));
-    set(row, "cause", cause(j, owner->cause));
+    set(row, "slices", slices(j, (uint32_t)v));
     set(row, "source", span(j, variable->span));
     json_array_append_new(out, row);
   }
@@ -131,7 +222,6 @@ static json_t *reductions(struct json *j) {
     set(row, "name", text(d->name));
     set(row, "type", type(&d->type));
     set(row, "reduce", text(how[d->reduce]));
-    set(row, "owner", device(j, d->owner));
     json_array_append_new(out, row);
   }
   return out;
@@ -167,20 +257,36 @@ static json_t *functions(struct json *j) {
   return out;
 }
 
-static json_t *memory(struct json *j) {
-  struct dtg_report_memory m = dtg_report_memory(j->in);
+static json_t *memory_row(struct json *j, uint32_t index, const char *role, uint32_t devices_count,
+                          const struct dtg_report_memory *m) {
   json_t *out = json_object();
-  set(out, "device", device(j, j->in->replication->families.data[0].device));
+  set(out, "device", device(j, index));
+  set(out, "role", text(role));
+  set(out, "devices", json_integer(devices_count));
   set(out, "threads", json_integer(j->in->threads));
-  set(out, "parameters", json_integer(m.parameters));
-  set(out, "states", json_integer(m.states));
-  set(out, "slots", json_integer(m.slots));
-  set(out, "arena_per_thread", json_integer(m.arena));
-  set(out, "arena_update", json_integer(m.update_arena));
-  set(out, "tree_block", json_integer(m.contribution));
-  set(out, "tree_blocks", json_integer(m.contribution_blocks));
-  set(out, "inputs", json_integer(m.feeds));
-  set(out, "total", json_integer(m.total));
+  set(out, "parameters", json_integer(m->parameters));
+  set(out, "states", json_integer(m->states));
+  set(out, "slots", json_integer(m->slots));
+  set(out, "arena_per_thread", json_integer(m->arena));
+  set(out, "arena_update", json_integer(m->update_arena));
+  set(out, "tree_block", json_integer(m->contribution));
+  set(out, "tree_blocks", json_integer(m->contribution_blocks));
+  set(out, "pushed", json_integer(m->staging));
+  set(out, "inputs", json_integer(m->feeds));
+  set(out, "total", json_integer(m->total));
+  return out;
+}
+
+static json_t *memory(struct json *j) {
+  const struct dtg_replication *r = j->in->replication;
+  struct dtg_report_memory m = dtg_report_memory(j->in);
+  json_t *out = json_array();
+  json_array_append_new(out, memory_row(j, dtg_replica_device(r, 0),
+                                        r->single ? "replica and owner" : "replica", r->replicas, &m));
+  for (uint32_t i = 0; i < r->owners.len && !r->single; i++) {
+    m = dtg_report_owner_memory(j->in, i);
+    json_array_append_new(out, memory_row(j, r->owners.data[i], "owner", 1, &m));
+  }
   return out;
 }
 
@@ -189,7 +295,7 @@ void dtg_report_json(const struct dtg_report_input *input, const char *plan_id,
   struct json j = {.in = input};
   const struct dtg_replication *r = input->replication;
   json_t *root = json_object();
-  set(root, "schema", json_integer(1));
+  set(root, "schema", json_integer(2));
   set(root, "program", text(input->name));
   set(root, "model", text(r->model->name));
   set(root, "strategy", text(r->strategy->name));
@@ -204,7 +310,11 @@ void dtg_report_json(const struct dtg_report_input *input, const char *plan_id,
   set(root, "clients", clients(&j));
   set(root, "variables", variables(&j));
   set(root, "reductions", reductions(&j));
-  set(root, "channels", json_array());
+  set(root, "partial_sums", partial_sums(&j));
+  set(root, "owners", owners(&j));
+  set(root, "imbalance", json_real(dtg_report_imbalance(input)));
+  set(root, "transfers", transfers(&j));
+  set(root, "transfer_bytes", json_integer(dtg_report_traffic(input)));
   set(root, "functions", functions(&j));
   set(root, "memory", memory(&j));
   char *dumped = json_dumps(root, JSON_INDENT(1) | JSON_PRESERVE_ORDER);

@@ -19,7 +19,8 @@ struct dtg_report_input {
   const struct dtg_replication *replication;
   const struct dtg_partition *partition;
   const struct dtg_plan *plan;
-  uint32_t threads; // assumed for the memory table
+  uint32_t threads; // assumed for the memory table, per device
+  int64_t owner_arena_bytes; // of the update by slices; 0: one device
 };
 
 void dtg_report_text(const struct dtg_report_input *input, struct dtg_strbuf *out);
@@ -28,16 +29,29 @@ void dtg_report_json(const struct dtg_report_input *input, const char *plan_id,
                      const char *model_id, struct dtg_strbuf *out);
 void dtg_report_dot(const struct dtg_report_input *input, struct dtg_strbuf *out);
 
-// What each device holds, in bytes.
+// What each device of a class holds, in bytes. With one replica that owns everything the two roles share
+// the variables; else a device may be a replica and an owner, and holds both.
 struct dtg_report_memory {
-  int64_t parameters, states, slots; // the variables block
-  int64_t arena;                     // per thread: the larger of train and evaluation
-  int64_t update_arena;
-  int64_t contribution;              // one block of what a shard contributes
-  int64_t contribution_blocks;       // for the reduction tree
-  int64_t feeds;                     // one batch of inputs
+  int64_t parameters, states, slots; // replica: its copy; owner: its slices
+  int64_t arena;                     // replica: per thread: the larger of train and evaluation
+  int64_t update_arena;              // owner
+  int64_t contribution;              // replica: one block of what a shard contributes
+  int64_t contribution_blocks;       // for the reduction tree over its shards
+  int64_t staging;                   // owner: what the replicas push in a step
+  int64_t feeds;                     // replica: its rows of one batch of inputs
   int64_t total;
 };
+// The only device, or a replica's device.
 struct dtg_report_memory dtg_report_memory(const struct dtg_report_input *input);
+// `owner`: position in replication->owners.
+struct dtg_report_memory dtg_report_owner_memory(const struct dtg_report_input *input,
+                                                 uint32_t owner);
+// The largest need of a task of a job: its replicas and owners; 0 if it has none.
+int64_t dtg_report_task_memory(const struct dtg_report_input *input, const struct dtg_job *job);
+
+// max / mean of what the owners hold and exchange in a step; 1 for one owner.
+double dtg_report_imbalance(const struct dtg_report_input *input);
+// Payload bytes of a step over all links.
+int64_t dtg_report_traffic(const struct dtg_report_input *input);
 
 #endif

@@ -1,5 +1,5 @@
 // Path patterns: each row is one rule of the language reference.
-#include "compiler/place/pattern.h"
+#include "compiler/replicate/pattern.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

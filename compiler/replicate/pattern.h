@@ -2,8 +2,8 @@
 //
 // `*` stays within one path component (no `.`), `**` crosses, `?` is one character but `.`, `{a,b}`
 // is either; brackets are literal. Thread rule: pure.
-#ifndef DTG_PLACE_PATTERN_H
-#define DTG_PLACE_PATTERN_H
+#ifndef DTG_REPLICATE_PATTERN_H
+#define DTG_REPLICATE_PATTERN_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "compiler/place/pattern.h"
+#include "compiler/replicate/pattern.h"
 
 #include <stddef.h>
 #include <string.h>
