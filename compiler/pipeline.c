@@ -158,7 +158,8 @@ static bool run_schedule(struct dtg_pipeline *p) {
       .replication = p->replication,
       .partition = p->partition,
       .plan = p->plan,
-      .threads = planned_threads(&p->cluster)};
+      .threads = planned_threads(&p->cluster),
+      .owner_arena_bytes = dtg_program_update_arena(p->replication, p->plan)};
   return fits_memory(p);
 }
 

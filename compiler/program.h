@@ -34,6 +34,10 @@ struct dtr_replication *dtg_program_replication(struct dtg_ctx *ctx,
                                                 const struct dtg_replication *replication,
                                                 const struct dtg_plan *plan);
 
+// Bytes of the owners' arena in those tables, before kernels are lowered; 0 where there are none.
+int64_t dtg_program_update_arena(const struct dtg_replication *replication,
+                                 const struct dtg_plan *plan);
+
 // "model, data, seed 1, batch 256, 8 shards, f32, x86-64-v4": all that results depend on.
 const char *dtg_results_line(struct dtg_arena *arena, const struct dtg_model *model,
                              const struct dtg_cluster *cluster);

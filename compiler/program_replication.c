@@ -64,9 +64,11 @@ static void put_slices(struct tables *t) {
 
 // ---- the update ----
 
+static int64_t aligned(int64_t bytes) { return (bytes + DTR_ALIGN - 1) / DTR_ALIGN * DTR_ALIGN; }
+
 static int64_t take(struct tables *t, int64_t bytes) {
   int64_t at = t->out->update_arena_bytes;
-  t->out->update_arena_bytes += (bytes + DTR_ALIGN - 1) / DTR_ALIGN * DTR_ALIGN;
+  t->out->update_arena_bytes += aligned(bytes);
   return at;
 }
 
@@ -139,6 +141,29 @@ static struct dtr_update_launch make_launch(struct tables *t, uint32_t first_lau
   return launch;
 }
 
+int64_t dtg_program_update_arena(const struct dtg_replication *replication,
+                                 const struct dtg_plan *plan) {
+  const struct dtg_plan_function *update = &plan->functions[DTG_PLAN_UPDATE];
+  struct dtg_arena scratch = {0};
+  int64_t bytes = 0;
+  if (replication->single || !update->graph) return 0;
+  bool *seen = DTG_NEW_ARRAY(&scratch, bool, update->graph->nodes.len);
+  for (size_t s = 0; s < update->steps.len; s++) {
+    const struct dtg_plan_step *step = &update->steps.data[s];
+    const struct dtg_group *group = &update->groups->groups[step->group];
+    for (size_t i = 0; i < step->args.len; i++) {
+      uint32_t node = step->nodes.data[i];
+      if (step->args.data[i].space != DTG_SPACE_ARENA || (node != DTG_NO_NODE && seen[node])) continue;
+      if (node != DTG_NO_NODE) seen[node] = true;
+      const struct dtg_type *type = node == DTG_NO_NODE ? &group->buffers.data[i].type
+                                                        : &dtg_graph_node(update->graph, node)->type;
+      bytes += aligned(dtg_type_bytes(type));
+    }
+  }
+  dtg_arena_free(&scratch);
+  return bytes;
+}
+
 static uint32_t first_update_launch(const struct dtg_plan *plan) {
   size_t count = 0;
   for (int i = 0; i < DTG_PLAN_UPDATE; i++)
@@ -179,6 +204,9 @@ static void put_update(struct tables *t) {
   t->out->phase_count = t->split->phases;
   put_launches(t);
   put_exchanges(t);
+  if (t->out->update_arena_bytes != dtg_program_update_arena(t->r, t->plan))
+    dtg_bug("the owners' arena has %lld bytes and not what the plan says",
+            (long long)t->out->update_arena_bytes);
 }
 
 struct dtr_replication *dtg_program_replication(struct dtg_ctx *ctx,
