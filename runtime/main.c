@@ -1,5 +1,6 @@
 /* dtr_main: a program from its flags to its exit status. */
 #include "runtime/cpu.h"
+#include "runtime/replicate/job.h"
 #include "runtime/signals.h"
 #include "runtime/task.h"
 
@@ -68,6 +69,29 @@ static void drive(struct dtr_task *task, const struct dtr_env *env) {
   }
 }
 
+static int run_job(const struct dtr_program *program, const struct dtr_flags *flags,
+                   struct dtr_error *error) {
+  char model_dir[8192];
+  struct dtr_job_run *job;
+  find_model_dir(program, model_dir, sizeof model_dir);
+  struct dtr_job_options options = {
+      .program = program,
+      .env = dtr_env_real(),
+      .flags = flags,
+      .model_dir = model_dir,
+      .threads = flags->threads == DTR_FLAG_UNSET ? 0 : (int)flags->threads,
+      .terminal = isatty(STDERR_FILENO)};
+  if (!dtr_job_new(&options, &job, error))
+    return finish_with(error);
+  dtr_signals_install();
+  dtr_job_drive(job);
+  dtr_job_finish(job);
+  struct dtr_error *failure = dtr_task_error(dtr_job_chief(job));
+  int status = dtr_error_is_set(failure) ? finish_with(failure) : 0;
+  dtr_job_free(job);
+  return status;
+}
+
 static int run(const struct dtr_program *program, const struct dtr_flags *flags,
                struct dtr_error *error) {
   char model_dir[8192];
@@ -107,5 +131,5 @@ int dtr_main(const struct dtr_program *program, int argc, char **argv) {
   int level = dtr_cpu_level(&lacks);
   if (!dtr_cpu_check(program->cpu_arch, level, lacks, &error))
     return finish_with(&error);
-  return run(program, &flags, &error);
+  return program->replication ? run_job(program, &flags, &error) : run(program, &flags, &error);
 }

@@ -1,0 +1,465 @@
+#include "runtime/replicate/job.h"
+
+#include "runtime/cpu.h"
+#include "runtime/json.h"
+#include "runtime/replicate/owner.h"
+#include "runtime/replicate/replica.h"
+#include "runtime/signals.h"
+#include "runtime/task_parts.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+static const int64_t look_around = 100 * 1000 * 1000; /* ns: for signals, where they can be missed */
+
+/* What one thread polls. */
+struct group {
+  struct dtr_job_run *job;
+  uint32_t device;
+  uint32_t client; /* or DTR_NONE */
+  int threads, trace_first;
+  struct dtr_endpoint end;
+  bool is_started;
+  struct dtr_party failed; /* says why it could not start */
+  struct dtr_executor *executor;
+  struct dtr_replica *replica;
+  struct dtr_owner *owner;
+  pthread_t thread;
+};
+
+struct dtr_job_run {
+  struct dtr_job_options options;
+  struct dtr_map *map;
+  struct dtr_channels *channels;
+  struct dtr_loop *loop;
+  struct dtr_task *opener; /* owns the data */
+  struct dtr_client **clients;
+  struct group *groups;
+  uint32_t group_count, chief_group;
+  int threads; /* of all groups */
+};
+
+/* ---- groups ---- */
+
+static uint32_t client_of(const struct dtr_map *map, uint32_t device) {
+  uint32_t task = map->devices[device].task;
+  for (uint32_t c = 0; c < map->client_count; c++)
+    if (map->clients[c].task == task && map->tasks[task].first_device == device)
+      return c;
+  return DTR_NONE;
+}
+
+static bool is_used(const struct dtr_map *map, uint32_t device) {
+  return map->devices[device].replica != DTR_NONE || map->devices[device].owner != DTR_NONE ||
+         client_of(map, device) != DTR_NONE;
+}
+
+static int used_tasks(const struct dtr_map *map) {
+  int count = 0;
+  for (uint32_t t = 0; t < map->task_count; t++) {
+    bool used = false;
+    for (uint32_t d = 0; d < map->tasks[t].device_count; d++)
+      used = used || is_used(map, map->tasks[t].first_device + d);
+    count += used;
+  }
+  return count;
+}
+
+/* Devices of a task share its threads; each has at least one. */
+static int threads_of(const struct dtr_job_run *job, uint32_t device) {
+  const struct dtr_task_map *task = &job->map->tasks[job->map->devices[device].task];
+  int threads = job->options.threads, used = 0;
+  if (threads == 0)
+    threads = (int)task->threads;
+  if (threads == 0)
+    threads = dtr_cpu_count() / used_tasks(job->map);
+  for (uint32_t d = 0; d < task->device_count; d++)
+    used += is_used(job->map, task->first_device + d);
+  threads /= used > 0 ? used : 1;
+  return threads < 1 ? 1 : threads > DTR_MAX_THREADS ? DTR_MAX_THREADS : threads;
+}
+
+static bool make_groups(struct dtr_job_run *job, struct dtr_error *error) {
+  const struct dtr_map *map = job->map;
+  job->groups = calloc((size_t)map->device_count + 1, sizeof *job->groups);
+  if (!job->groups)
+    return dtr_error_memory(error, (int64_t)sizeof *job->groups * map->device_count, "the tasks");
+  for (uint32_t d = 0; d < map->device_count; d++) {
+    if (!is_used(map, d))
+      continue;
+    struct group *group = &job->groups[job->group_count];
+    *group = (struct group){.job = job,
+                            .device = d,
+                            .client = client_of(map, d),
+                            .threads = threads_of(job, d),
+                            .trace_first = job->threads};
+    if (group->client == 0)
+      job->chief_group = job->group_count;
+    job->threads += group->threads;
+    job->group_count++;
+  }
+  return true;
+}
+
+static uint32_t group_of(const struct dtr_job_run *job, uint32_t party) {
+  uint32_t device = dtr_party_device(job->map, party), g = 0;
+  if (device == DTR_NONE)
+    device = job->map->tasks[dtr_party_task(job->map, party)].first_device;
+  while (job->groups[g].device != device)
+    g++;
+  return g;
+}
+
+static bool join(struct dtr_job_run *job, struct dtr_error *error) {
+  uint32_t parties = dtr_party_count(job->map);
+  uint32_t *ends = calloc((size_t)parties + 1, sizeof *ends);
+  if (!ends)
+    return dtr_error_memory(error, parties * (int64_t)sizeof *ends, "the channels");
+  for (uint32_t p = 0; p < parties; p++)
+    ends[p] = group_of(job, p);
+  bool good = dtr_channels_new(job->map, ends, &job->channels, error) &&
+              dtr_loop_new(job->group_count, job->channels->edges, job->channels->count,
+                           &job->loop, error);
+  free(ends);
+  for (uint32_t g = 0; good && g < job->group_count; g++)
+    job->groups[g].end = dtr_loop_endpoint(job->loop, g);
+  return good;
+}
+
+/* ---- start and end ---- */
+
+static struct dtr_party party_at(struct group *group, uint32_t number) {
+  struct dtr_party party;
+  dtr_party_init(&party, group->job->options.program, group->job->channels, &group->end,
+                 group->job->options.env, number);
+  return party;
+}
+
+static struct dtr_task_options task_options(const struct dtr_job_run *job) {
+  return (struct dtr_task_options){.program = job->options.program,
+                                   .env = job->options.env,
+                                   .flags = job->options.flags,
+                                   .name = job->map->tasks[job->map->clients[0].task].name,
+                                   .model_dir = job->options.model_dir,
+                                   .threads = 1,
+                                   .terminal = job->options.terminal};
+}
+
+static bool open_data(struct dtr_job_run *job, struct dtr_error *error) {
+  struct dtr_task_options options = task_options(job);
+  if (!dtr_task_new(&options, &job->opener, error))
+    return false;
+  if (dtr_task_open_data(job->opener))
+    return true;
+  *error = job->opener->error;
+  return false;
+}
+
+static bool make_clients(struct dtr_job_run *job, struct dtr_error *error) {
+  struct dtr_task_options task = task_options(job);
+  struct dtr_client_options options = {
+      .task = &task, .data = job->opener->data, .evaluate_on = job->opener->evaluate_on};
+  job->clients = calloc((size_t)job->map->client_count + 1, sizeof *job->clients);
+  if (!job->clients)
+    return dtr_error_memory(error, job->map->client_count, "the clients");
+  for (uint32_t c = 0; c < job->map->client_count; c++) {
+    struct group *group = &job->groups[group_of(job, dtr_party_of_client(job->map, c))];
+    if (group->client != c)
+      return dtr_error_set(error, DTR_STATUS_BUG, "clients %u and %u are in one task",
+                           group->client, c);
+    struct dtr_party party = party_at(group, dtr_party_of_client(job->map, c));
+    if (!dtr_client_new(&party, c, &options, &job->clients[c], error))
+      return false;
+  }
+  return true;
+}
+
+static bool open_outputs(struct dtr_job_run *job, struct dtr_error *error) {
+  struct dtr_task *chief = dtr_job_chief(job);
+  if (dtr_task_open_outputs(chief, job->threads))
+    return true;
+  *error = chief->error;
+  return false;
+}
+
+bool dtr_job_new(const struct dtr_job_options *options, struct dtr_job_run **job,
+                 struct dtr_error *error) {
+  struct dtr_job_run *made = calloc(1, sizeof *made);
+  if (!made)
+    return dtr_error_memory(error, (int64_t)sizeof *made, "the job");
+  made->options = *options;
+  if (!dtr_map_new(options->program, &made->map, error) || !make_groups(made, error) ||
+      !join(made, error) || !open_data(made, error) || !make_clients(made, error) ||
+      !open_outputs(made, error)) {
+    dtr_job_free(made);
+    return false;
+  }
+  *job = made;
+  return true;
+}
+
+void dtr_job_free(struct dtr_job_run *job) {
+  if (!job)
+    return;
+  for (uint32_t c = 0; job->clients && c < job->map->client_count; c++)
+    dtr_client_free(job->clients[c]);
+  free(job->clients);
+  for (uint32_t g = 0; g < job->group_count; g++) {
+    dtr_replica_free(job->groups[g].replica);
+    dtr_owner_free(job->groups[g].owner);
+    dtr_executor_free(job->groups[g].executor);
+  }
+  free(job->groups);
+  dtr_task_free(job->opener);
+  dtr_loop_free(job->loop);
+  dtr_channels_free(job->channels);
+  dtr_map_free(job->map);
+  free(job);
+}
+
+/* ---- a group ---- */
+
+static const struct dtr_data *data_of(const struct group *group, uint32_t replica) {
+  return dtr_map_is_local(group->job->map, replica) ? group->job->opener->evaluate_on : NULL;
+}
+
+static bool start_device(struct group *group, struct dtr_error *error) {
+  struct dtr_job_run *job = group->job;
+  uint32_t replica = job->map->devices[group->device].replica;
+  uint32_t owner = job->map->devices[group->device].owner;
+  if (replica == DTR_NONE && owner == DTR_NONE)
+    return true;
+  struct dtr_executor_options options = {
+      .program = job->options.program,
+      .env = job->options.env,
+      .trace = dtr_job_chief(job)->trace,
+      .threads = group->threads,
+      .evaluate_only = job->options.flags->eval_only,
+      .threads_only = replica == DTR_NONE,
+      .always_share = job->options.always_share,
+      .trace_first = group->trace_first};
+  if (replica != DTR_NONE)
+    options.shards = job->map->replicas[replica].shards;
+  if (!dtr_executor_new(&options, &group->executor, error))
+    return false;
+  if (replica != DTR_NONE) {
+    struct dtr_party party = party_at(group, dtr_party_of_replica(job->map, replica));
+    if (!dtr_replica_new(&party, replica, group->executor, data_of(group, replica),
+                         &group->replica, error))
+      return false;
+  }
+  if (owner != DTR_NONE) {
+    struct dtr_party party = party_at(group, dtr_party_of_owner(job->map, owner));
+    if (!dtr_owner_new(&party, owner, group->executor, &group->owner, error))
+      return false;
+  }
+  return true;
+}
+
+/* The first party of the device speaks for it. */
+static uint32_t first_party(const struct group *group) {
+  const struct dtr_device_map *device = &group->job->map->devices[group->device];
+  return device->replica != DTR_NONE ? dtr_party_of_replica(group->job->map, device->replica)
+                                     : dtr_party_of_owner(group->job->map, device->owner);
+}
+
+static bool start(struct group *group) {
+  struct dtr_error error;
+  dtr_error_clear(&error);
+  group->is_started = true;
+  if (start_device(group, &error))
+    return true;
+  group->failed = party_at(group, first_party(group));
+  group->failed.error = error;
+  dtr_party_fail(&group->failed);
+  return true;
+}
+
+static bool poll(struct group *group) {
+  bool progress = false;
+  if (!group->is_started)
+    return start(group);
+  if (group->client != DTR_NONE)
+    progress = dtr_client_poll(group->job->clients[group->client]);
+  if (group->failed.is_failed) {
+    dtr_party_is_over(&group->failed, &progress);
+    return progress;
+  }
+  if (group->replica)
+    progress = dtr_replica_poll(group->replica) || progress;
+  if (group->owner)
+    progress = dtr_owner_poll(group->owner) || progress;
+  return progress;
+}
+
+static bool is_over(const struct group *group) {
+  if (!group->is_started)
+    return false;
+  if (group->client != DTR_NONE &&
+      !dtr_client_party(group->job->clients[group->client])->is_finished)
+    return false;
+  if (group->failed.is_failed)
+    return group->failed.is_finished;
+  return (!group->replica || dtr_replica_party(group->replica)->is_finished) &&
+         (!group->owner || dtr_owner_party(group->owner)->is_finished);
+}
+
+uint32_t dtr_job_groups(const struct dtr_job_run *job) {
+  return job->group_count;
+}
+
+bool dtr_job_poll(struct dtr_job_run *job, uint32_t group) {
+  return poll(&job->groups[group]);
+}
+
+bool dtr_job_is_over(const struct dtr_job_run *job, uint32_t group) {
+  return is_over(&job->groups[group]);
+}
+
+/* ---- threads ---- */
+
+static void *drive_group(void *context) {
+  struct group *group = context;
+  const struct dtr_env *env = group->job->options.env;
+  while (!is_over(group)) {
+    dtr_transport_progress(&group->end, dtr_env_now(env));
+    if (!poll(group))
+      dtr_transport_wait(&group->end, INT64_MAX);
+  }
+  return NULL;
+}
+
+/* Signals are for the thread of the chief. */
+static bool start_thread(struct group *group) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int status = pthread_create(&group->thread, NULL, drive_group, group);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (status == 0)
+    return true;
+  struct dtr_error error;
+  dtr_error_clear(&error);
+  dtr_error_system(&error, DTR_STATUS_MEMORY, status, "a thread for task %s cannot be started",
+                   group->job->map->tasks[group->job->map->devices[group->device].task].name);
+  dtr_client_abort(group->job->clients[0], &error);
+  return false;
+}
+
+static void look_at_signals(struct dtr_job_run *job) {
+  struct dtr_task *chief = dtr_job_chief(job);
+  int stop = dtr_signals_stop();
+  if (stop != 0)
+    dtr_task_stop(chief, stop == SIGINT ? "SIGINT" : "SIGTERM");
+  if (dtr_signals_take_report()) {
+    dtr_task_close_line(chief);
+    dtr_job_describe(job, stderr);
+  }
+}
+
+void dtr_job_drive(struct dtr_job_run *job) {
+  struct group *chief = &job->groups[job->chief_group];
+  const struct dtr_env *env = job->options.env;
+  uint32_t started = 0;
+  for (; started < job->group_count; started++)
+    if (started != job->chief_group && !start_thread(&job->groups[started]))
+      break;
+  while (!is_over(chief)) {
+    look_at_signals(job);
+    int64_t now = dtr_env_now(env);
+    dtr_transport_progress(&chief->end, now);
+    if (!poll(chief))
+      dtr_transport_wait(&chief->end, now + look_around);
+  }
+  for (uint32_t g = 0; g < started; g++)
+    if (g != job->chief_group)
+      pthread_join(job->groups[g].thread, NULL);
+}
+
+/* ---- the end ---- */
+
+struct dtr_task *dtr_job_chief(struct dtr_job_run *job) {
+  return dtr_client_task(job->clients[0]);
+}
+
+const struct dtr_map *dtr_job_map(const struct dtr_job_run *job) {
+  return job->map;
+}
+
+struct dtr_traffic dtr_job_traffic(const struct dtr_job_run *job, enum dtr_channel_kind kind,
+                                   uint32_t from_task, uint32_t to_task) {
+  struct dtr_traffic sum = {0, 0};
+  struct dtr_endpoint end = job->groups[job->chief_group].end;
+  for (uint32_t e = 0; e < job->channels->count; e++) {
+    const struct dtr_channel *channel = &job->channels->channels[e];
+    if (channel->kind != kind || !channel->is_counted ||
+        dtr_party_task(job->map, channel->from) != from_task ||
+        dtr_party_task(job->map, channel->to) != to_task)
+      continue;
+    struct dtr_traffic traffic = dtr_transport_traffic(&end, e);
+    sum.messages += traffic.messages;
+    sum.bytes += traffic.bytes;
+  }
+  return sum;
+}
+
+static void write_link(const struct dtr_job_run *job, struct dtr_json *json, uint32_t from,
+                       uint32_t to, bool *any) {
+  for (uint32_t kind = 0; kind < DTR_CHANNEL_PAYLOADS; kind++) {
+    struct dtr_traffic traffic = dtr_job_traffic(job, (enum dtr_channel_kind)kind, from, to);
+    if (traffic.messages == 0)
+      continue;
+    dtr_json_raw(json, *any ? ",\n  {\"from\": " : "\n  {\"from\": ");
+    *any = true;
+    dtr_json_string(json, job->map->tasks[from].name);
+    dtr_json_raw(json, ", \"to\": ");
+    dtr_json_string(json, job->map->tasks[to].name);
+    dtr_json_raw(json, ", \"kind\": ");
+    dtr_json_string(json, dtr_channel_name((enum dtr_channel_kind)kind));
+    dtr_json_raw(json, ", \"messages\": ");
+    dtr_json_integer(json, traffic.messages);
+    dtr_json_raw(json, ", \"bytes\": ");
+    dtr_json_integer(json, traffic.bytes);
+    dtr_json_raw(json, "}");
+  }
+}
+
+static void write_traffic(struct dtr_job_run *job) {
+  struct dtr_task *chief = dtr_job_chief(job);
+  const char *path = job->options.flags->traffic;
+  struct dtr_json json;
+  bool any = false;
+  if (!path || !dtr_json_open(job->options.env, path, &json, &chief->error))
+    return;
+  dtr_json_raw(&json, "{\"steps\": ");
+  dtr_json_integer(&json, chief->step - chief->first_step);
+  dtr_json_raw(&json, ", \"links\": [");
+  for (uint32_t from = 0; from < job->map->task_count; from++)
+    for (uint32_t to = 0; to < job->map->task_count; to++)
+      write_link(job, &json, from, to, &any);
+  dtr_json_raw(&json, "]}\n");
+  dtr_json_close(&json, path, &chief->error);
+}
+
+void dtr_job_finish(struct dtr_job_run *job) {
+  write_traffic(job);
+  dtr_task_finish(dtr_job_chief(job));
+}
+
+static void describe(const struct dtr_party *party, FILE *stream) {
+  char text[512];
+  dtr_party_describe(party, text, sizeof text);
+  fprintf(stream, "%s\n", text);
+}
+
+void dtr_job_describe(const struct dtr_job_run *job, FILE *stream) {
+  for (uint32_t c = 0; c < job->map->client_count; c++)
+    describe(dtr_client_party(job->clients[c]), stream);
+  for (uint32_t g = 0; g < job->group_count; g++) {
+    if (job->groups[g].replica)
+      describe(dtr_replica_party(job->groups[g].replica), stream);
+    if (job->groups[g].owner)
+      describe(dtr_owner_party(job->groups[g].owner), stream);
+  }
+}

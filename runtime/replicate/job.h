@@ -1,0 +1,47 @@
+/* All tasks of a replicated program in one process, joined by the `loop` row.
+ *
+ * Purpose: makes the parties of every task, gives each device a thread, and runs them to the end. A
+ * *group* is what one thread polls: the owner and the replica of a device, and with a task's first
+ * device its client. Whoever wants another order of polls (tests, a simulation) polls the groups
+ * itself. Ownership: owns everything but program, environment and flags. Threads: made, run and
+ * freed by one thread.
+ */
+#ifndef DTR_REPLICATE_JOB_H
+#define DTR_REPLICATE_JOB_H
+
+#include "runtime/replicate/client.h"
+
+struct dtr_job_options {
+  const struct dtr_program *program;
+  const struct dtr_env *env;
+  const struct dtr_flags *flags;
+  const char *model_dir;
+  int threads; /* of a task; 0: what the cluster says, or this machine's share */
+  bool terminal, always_share;
+};
+
+struct dtr_job_run;
+
+bool dtr_job_new(const struct dtr_job_options *options, struct dtr_job_run **job,
+                 struct dtr_error *error);
+void dtr_job_free(struct dtr_job_run *job);
+
+/* To the end, with a thread a group; signals end or report it. */
+void dtr_job_drive(struct dtr_job_run *job);
+/* What remains when all have ended: results, log and trace. Both ways of driving end with it. */
+void dtr_job_finish(struct dtr_job_run *job);
+
+/* One poll of a group; true if anything was done. */
+uint32_t dtr_job_groups(const struct dtr_job_run *job);
+bool dtr_job_poll(struct dtr_job_run *job, uint32_t group);
+bool dtr_job_is_over(const struct dtr_job_run *job, uint32_t group);
+
+/* The chief's bookkeeping: steps, results, the error. */
+struct dtr_task *dtr_job_chief(struct dtr_job_run *job);
+/* What a channel has carried. */
+struct dtr_traffic dtr_job_traffic(const struct dtr_job_run *job, enum dtr_channel_kind kind,
+                                   uint32_t from_task, uint32_t to_task);
+const struct dtr_map *dtr_job_map(const struct dtr_job_run *job);
+void dtr_job_describe(const struct dtr_job_run *job, FILE *stream);
+
+#endif
