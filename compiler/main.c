@@ -1,6 +1,8 @@
 // dtgc: the command line. What it does is in pipeline.c, what it takes is in options.def.
 #include "compiler/base/bug.h"
+#include "compiler/inspect.h"
 #include "compiler/pipeline.h"
+#include "compiler/tools/diff.h"
 #include "grammar/parse.h"
 #include "grammar/print.h"
 
@@ -40,6 +42,14 @@ static bool show(struct dtg_pipeline *pipeline, enum dtg_stage stage) {
   return good;
 }
 
+static bool put_inspection(struct dtg_pipeline *pipeline,
+                           bool (*write)(struct dtg_pipeline *, struct dtg_strbuf *)) {
+  struct dtg_strbuf text = {0};
+  bool good = write(pipeline, &text) && put(stdout, &text);
+  dtg_strbuf_free(&text);
+  return good;
+}
+
 static bool compile(struct dtg_pipeline *pipeline) {
   enum dtg_stage stage = pipeline->options->emit;
   if (!dtg_pipeline_run(pipeline, stage)) return false;
@@ -50,9 +60,20 @@ static bool compile(struct dtg_pipeline *pipeline) {
 }
 
 static bool show_plan(struct dtg_pipeline *pipeline) {
-  enum dtg_stage stage =
-      strcmp(pipeline->options->format, "json") == 0 ? DTG_STAGE_JSON : DTG_STAGE_PLAN;
+  const struct dtg_options *options = pipeline->options;
+  if (options->client || options->expand) return put_inspection(pipeline, dtg_inspect_task);
+  enum dtg_stage stage = strcmp(options->format, "json") == 0  ? DTG_STAGE_JSON
+                         : strcmp(options->format, "dot") == 0 ? DTG_STAGE_DOT
+                                                               : DTG_STAGE_PLAN;
   return dtg_pipeline_run(pipeline, stage) && show(pipeline, stage);
+}
+
+static bool why(struct dtg_pipeline *pipeline) {
+  return put_inspection(pipeline, dtg_inspect_why);
+}
+
+static bool compare(struct dtg_pipeline *pipeline) {
+  return put_inspection(pipeline, dtg_inspect_compare);
 }
 
 static bool check(struct dtg_pipeline *pipeline) {
@@ -158,6 +179,17 @@ static int format_files(const struct dtg_options *options) {
   return status;
 }
 
+// As diff(1): 0 equal, 1 different, 2 trouble.
+static int diff_files(const struct dtg_options *options) {
+  struct dtg_strbuf text = {0}, trouble = {0};
+  int status = (int)dtg_diff_files(options->files.data[0], options->files.data[1], &text, &trouble);
+  fputs(dtg_strbuf_text(&trouble), stderr);
+  if (!put(stdout, &text)) status = EXIT_USAGE;
+  dtg_strbuf_free(&text);
+  dtg_strbuf_free(&trouble);
+  return status;
+}
+
 static int dispatch(const struct dtg_options *options) {
   switch (options->command) {
     case DTG_COMMAND_COMPILE:
@@ -166,6 +198,12 @@ static int dispatch(const struct dtg_options *options) {
       return with_pipeline(options, run);
     case DTG_COMMAND_PLAN:
       return with_pipeline(options, show_plan);
+    case DTG_COMMAND_COMPARE:
+      return with_pipeline(options, compare);
+    case DTG_COMMAND_WHY:
+      return with_pipeline(options, why);
+    case DTG_COMMAND_DIFF:
+      return diff_files(options);
     case DTG_COMMAND_CHECK:
       return with_pipeline(options, check);
     case DTG_COMMAND_FMT:

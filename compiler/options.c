@@ -187,20 +187,53 @@ static bool check_commands(struct parser *p, const struct option_row *const *giv
   return true;
 }
 
+// Commands that take something else than one model file.
+static size_t wanted_files(enum dtg_command command) {
+  return command == DTG_COMMAND_WHY || command == DTG_COMMAND_DIFF ? 2 : 1;
+}
+
+static bool missing_file(struct parser *p) {
+  const struct dtg_options *out = p->out;
+  if (out->command == DTG_COMMAND_WHY && out->files.len == 1) {
+    dtg_strbuf_puts(p->why, "dtgc: no name is given to ask about\n");
+    return fail(p, "dtgc why MODEL.dtg NAME, such as `fc1.w` or `worker/1`");
+  }
+  if (out->command == DTG_COMMAND_DIFF) {
+    dtg_strbuf_puts(p->why, "dtgc: two plans are needed to find a difference\n");
+    return fail(p, "dtgc diff A.json B.json; dtgc plan MODEL.dtg --format=json writes one");
+  }
+  dtg_strbuf_puts(p->why, "dtgc: no model file is given\n");
+  return fail(p, "dtgc MODEL.dtg compiles a model; dtgc --help shows more");
+}
+
 static bool check_files(struct parser *p) {
   struct dtg_options *out = p->out;
+  size_t wanted = wanted_files(out->command);
   if (out->help || out->version || out->man) return true;
-  if (out->files.len == 0) {
-    dtg_strbuf_puts(p->why, "dtgc: no model file is given\n");
-    return fail(p, "dtgc MODEL.dtg compiles a model; dtgc --help shows more");
-  }
-  if (out->files.len > 1 && out->command != DTG_COMMAND_FMT) {
-    dtg_strbuf_printf(p->why, "dtgc: one model file at a time, but `%s` is given too\n",
-                      out->files.data[1]);
-    return fail(p, "flags of the program stand after `--`");
+  if (out->files.len < wanted) return missing_file(p);
+  if (out->files.len > wanted && out->command != DTG_COMMAND_FMT) {
+    dtg_strbuf_printf(p->why, wanted == 1 ? "dtgc: one model file at a time, but `%s` is given too\n"
+                                          : "dtgc: `%s` is one file or name too many\n",
+                      out->files.data[wanted]);
+    return fail(p, wanted == 1 ? "flags of the program stand after `--`" : NULL);
   }
   out->model = out->files.data[0];
+  if (out->command == DTG_COMMAND_WHY) out->name = out->files.data[1];
   return true;
+}
+
+static bool check_format(struct parser *p) {
+  static const char *const forms[] = {"text", "json", "dot"};
+  const struct dtg_options *out = p->out;
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+    if (strcmp(out->format, forms[i]) == 0) {
+      if ((!out->client && !out->expand) || i == 0) return true;
+      dtg_strbuf_printf(p->why, "dtgc: `--%s` has no form `%s`\n",
+                        out->client ? "client" : "expand", out->format);
+      return fail(p, "leave `--format` out");
+    }
+  dtg_strbuf_printf(p->why, "dtgc: unknown form `%s`\n", out->format);
+  return fail(p, "forms are text, json and dot");
 }
 
 bool dtg_options_parse(struct dtg_arena *arena, int argc, char **argv, struct dtg_options *out,
@@ -230,12 +263,8 @@ bool dtg_options_parse(struct dtg_arena *arena, int argc, char **argv, struct dt
     dtg_strbuf_puts(why, "dtgc: flags after `--` go to the program, which only `dtgc run` starts\n");
     return false;
   }
-  if (!check_commands(&p, given.data, given.len) || !check_files(&p)) return false;
-  if (strcmp(options.format, "text") != 0 && strcmp(options.format, "json") != 0) {
-    dtg_strbuf_printf(why, "dtgc: unknown form `%s`\n  hint: forms are text and json\n",
-                      options.format);
+  if (!check_commands(&p, given.data, given.len) || !check_files(&p) || !check_format(&p))
     return false;
-  }
   *out = options;
   return true;
 }

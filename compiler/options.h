@@ -30,9 +30,10 @@ enum dtg_stage {
 struct dtg_options {
   enum dtg_command command;
   const char *model; // first file
+  const char *name;  // why: what is asked about
   DTG_VEC(const char *) files;
   DTG_VEC(const char *) program_args; // after `--`
-  const char *cluster, *strategy, *output, *format;
+  const char *cluster, *strategy, *output, *format, *client, *expand;
   DTG_VEC(const char *) defines;
   DTG_VEC(const char *) includes;
   int level;

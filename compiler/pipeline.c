@@ -11,6 +11,7 @@
 #include "compiler/opt/opt.h"
 #include "compiler/place/place.h"
 #include "compiler/program.h"
+#include "compiler/prove/prove.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/sema/sema.h"
 #include "grammar/parse.h"
@@ -240,7 +241,7 @@ static bool verify_partition(struct dtg_pipeline *p, struct dtg_strbuf *why) {
   return dtg_partition_verify(p->partition, why);
 }
 static bool verify_schedule(struct dtg_pipeline *p, struct dtg_strbuf *why) {
-  return dtg_plan_verify(p->plan, why);
+  return dtg_plan_verify(p->plan, why) && dtg_prove(p->partition, p->plan, why);
 }
 static bool verify_kernels(struct dtg_pipeline *p, struct dtg_strbuf *why) {
   for (size_t i = 0; i < p->plan->kernels.len; i++)

@@ -132,40 +132,43 @@ static void compare_objects(struct diff *d, json_t *a, json_t *b) {
   }
 }
 
-// What names a row: the first of these that it has, with what tells rows of one name apart.
-static void put_row_name(const json_t *row, struct dtg_strbuf *name) {
-  static const char *const keys[] = {"path",  "variable", "kind", "device", "from",  "to",
-                                     "first", "job",      "task", "name",   "kernel"};
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-    const json_t *value = json_object_get(row, keys[i]);
-    const char *gap = name->len ? " " : "";
-    if (json_is_string(value) && *json_string_value(value))
-      dtg_strbuf_printf(name, "%s%s", gap, json_string_value(value));
-    else if (json_is_integer(value))
-      dtg_strbuf_printf(name, "%s%lld", gap, (long long)json_integer_value(value));
-    // A path is unique in its list.
-    if (i == 0 && name->len) return;
-  }
+// What may name the rows of a list, the first that tells them apart.
+enum { NAME_KEYS = 3 };
+static const char *const name_keys[][NAME_KEYS] = {
+    {"path"}, {"role", "device"}, {"device"}, {"kind", "from", "to"}, {"kind", "name"},
+    {"first"}, {"name"}, {"kernel"}};
+
+// Ends of a transfer have a name of their own: a role and a first number.
+static bool put_key(const json_t *value, struct dtg_strbuf *name) {
+  const char *gap = name->len ? " " : "";
+  if (json_is_string(value) && *json_string_value(value))
+    dtg_strbuf_printf(name, "%s%s", gap, json_string_value(value));
+  else if (json_is_integer(value))
+    dtg_strbuf_printf(name, "%s%lld", gap, (long long)json_integer_value(value));
+  else if (json_is_object(value))
+    return put_key(json_object_get(value, "role"), name) &&
+           put_key(json_object_get(value, "first"), name);
+  return json_is_string(value) || json_is_integer(value);
 }
 
 // The rows of a list by name, or NULL if not every row has a name of its own.
-static json_t *named_rows(const json_t *list) {
+static json_t *rows_by(const json_t *list, const char *const keys[NAME_KEYS]) {
   json_t *rows = json_object();
   struct dtg_strbuf name = {0};
+  bool good = true;
   size_t index;
   json_t *row;
   json_array_foreach(list, index, row) {
     dtg_strbuf_clear(&name);
-    if (json_is_object(row)) put_row_name(row, &name);
-    const char *text = dtg_strbuf_text(&name);
-    if (!*text || json_object_get(rows, text) || json_object_set(rows, text, row) != 0) {
-      json_decref(rows);
-      dtg_strbuf_free(&name);
-      return NULL;
-    }
+    for (int k = 0; k < NAME_KEYS && keys[k]; k++)
+      good = good && put_key(json_object_get(row, keys[k]), &name);
+    good = good && name.len > 0 && !json_object_get(rows, dtg_strbuf_text(&name)) &&
+           json_object_set(rows, dtg_strbuf_text(&name), row) == 0;
   }
   dtg_strbuf_free(&name);
-  return rows;
+  if (good) return rows;
+  json_decref(rows);
+  return NULL;
 }
 
 static void compare_rows(struct diff *d, json_t *a, json_t *b) {
@@ -194,24 +197,29 @@ static bool is_scalar_list(const json_t *list) {
   return true;
 }
 
+static void compare_by_position(struct diff *d, const json_t *a, const json_t *b) {
+  size_t length = d->path.len;
+  for (size_t i = 0; i < json_array_size(a) || i < json_array_size(b); i++) {
+    dtg_strbuf_printf(&d->path, "[%zu]", i);
+    compare_under(d, json_array_get(a, i), json_array_get(b, i));
+    cut(d, length);
+  }
+}
+
 static void compare_arrays(struct diff *d, json_t *a, json_t *b) {
   if (is_scalar_list(a) && is_scalar_list(b)) {
     if (!json_equal(a, b)) put_change(d, a, b);
     return;
   }
-  json_t *rows_a = named_rows(a), *rows_b = named_rows(b);
-  if (rows_a && rows_b) {
-    compare_rows(d, rows_a, rows_b);
-  } else {
-    size_t length = d->path.len;
-    for (size_t i = 0; i < json_array_size(a) || i < json_array_size(b); i++) {
-      dtg_strbuf_printf(&d->path, "[%zu]", i);
-      compare_under(d, json_array_get(a, i), json_array_get(b, i));
-      cut(d, length);
-    }
+  for (size_t i = 0; i < sizeof name_keys / sizeof *name_keys; i++) {
+    json_t *rows_a = rows_by(a, name_keys[i]), *rows_b = rows_by(b, name_keys[i]);
+    bool named = rows_a && rows_b;
+    if (named) compare_rows(d, rows_a, rows_b);
+    json_decref(rows_a);
+    json_decref(rows_b);
+    if (named) return;
   }
-  json_decref(rows_a);
-  json_decref(rows_b);
+  compare_by_position(d, a, b);
 }
 
 static void compare(struct diff *d, const json_t *a, const json_t *b) {

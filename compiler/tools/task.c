@@ -51,7 +51,7 @@ bool dtg_task_expect(struct dtg_ctx *ctx, const struct dtg_cluster *cluster, con
     const struct dtg_job *job = &cluster->jobs[j];
     list = dtg_arena_printf(&ctx->arena, "%s%s%s/0", list, j ? ", " : "", job->name);
     if (job->task_count > 1)
-      list = dtg_arena_printf(&ctx->arena, "%s to %s/%u", list, job->name, job->task_count - 1);
+      list = dtg_arena_printf(&ctx->arena, "%s .. %s/%u", list, job->name, job->task_count - 1);
   }
   dtg_diag_hint(diag, "its tasks are %s", list);
   return false;

@@ -30,6 +30,7 @@ static const char *rule_text(const char *rule) {
       {"default-owner", "no `params` clause matches: the replicas are the owners"},
       {"default-device", "no `replicate`: one replica on the default device of the chief"},
       {"default-client", "no `replicate`: the chief is the only client"},
+      {"every-owner", "its use by every owner: each computes it"},
       {"replicate", "the `replicate` clause"},
       {"in_graph", "`replicate in_graph`: one client drives every replica"},
       {"between_graph", "`replicate between_graph`: one client a task"},

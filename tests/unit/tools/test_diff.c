@@ -68,7 +68,7 @@ static void differences(void **state) {
       // Slices of one variable are told apart by where they begin.
       {"{\"schema\":1,\"s\":[{\"variable\":\"w\",\"first\":0},{\"variable\":\"w\",\"first\":64}]}",
        "{\"schema\":1,\"s\":[{\"variable\":\"w\",\"first\":0},{\"variable\":\"w\",\"first\":32}]}",
-       DTG_DIFF_DIFFERENT, "s[w 64]: only in A\ns[w 32]: only in B\n2 differences\n", ""},
+       DTG_DIFF_DIFFERENT, "s[64]: only in A\ns[32]: only in B\n2 differences\n", ""},
       // Rows without a name of their own are compared by position.
       {"{\"schema\":1,\"k\":[{\"kernel\":\"f\",\"t\":1},{\"kernel\":\"f\",\"t\":2}]}",
        "{\"schema\":1,\"k\":[{\"kernel\":\"f\",\"t\":1},{\"kernel\":\"g\",\"t\":2}]}",
