@@ -1,5 +1,6 @@
 /* dtr_main: a program from its flags to its exit status. */
 #include "runtime/cpu.h"
+#include "runtime/json.h"
 #include "runtime/replicate/job.h"
 #include "runtime/signals.h"
 #include "runtime/task.h"
@@ -92,6 +93,15 @@ static int run_job(const struct dtr_program *program, const struct dtr_flags *fl
   return status;
 }
 
+/* One device sends nothing. */
+static void write_no_traffic(const struct dtr_flags *flags, struct dtr_error *error) {
+  struct dtr_json json;
+  if (!flags->traffic || !dtr_json_open(dtr_env_real(), flags->traffic, &json, error))
+    return;
+  dtr_json_raw(&json, "{\"links\": []}\n");
+  dtr_json_close(&json, flags->traffic, error);
+}
+
 static int run(const struct dtr_program *program, const struct dtr_flags *flags,
                struct dtr_error *error) {
   char model_dir[8192];
@@ -109,6 +119,7 @@ static int run(const struct dtr_program *program, const struct dtr_flags *flags,
     return finish_with(error);
   dtr_signals_install();
   drive(task, options.env);
+  write_no_traffic(flags, dtr_task_error(task));
   int status = dtr_error_is_set(dtr_task_error(task)) ? finish_with(dtr_task_error(task)) : 0;
   dtr_task_free(task);
   return status;

@@ -8,7 +8,7 @@
 static const char *const names[DTR_CHANNEL_KINDS] = {
     [DTR_CHANNEL_FEED] = "feed",       [DTR_CHANNEL_PUSH] = "push",
     [DTR_CHANNEL_NORM] = "norm",       [DTR_CHANNEL_PUBLISH] = "publish",
-    [DTR_CHANNEL_FETCH] = "fetch",     [DTR_CHANNEL_FORWARD] = "fetch",
+    [DTR_CHANNEL_FETCH] = "fetch",     [DTR_CHANNEL_FORWARD] = "report",
     [DTR_CHANNEL_CHUNK] = "chunk",     [DTR_CHANNEL_GATHER] = "gather",
     [DTR_CHANNEL_SCATTER] = "scatter", [DTR_CHANNEL_ORDER] = "start",
     [DTR_CHANNEL_COMMAND] = "command", [DTR_CHANNEL_BEGIN] = "begin",

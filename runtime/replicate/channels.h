@@ -80,7 +80,7 @@ static inline uint32_t dtr_channel(const struct dtr_channels *channels, enum dtr
 static inline int64_t dtr_channel_bytes(const struct dtr_channels *channels, uint32_t edge) {
   return channels->edges[edge].bytes;
 }
-/* "push"; of messages to the chief "fetch" in both cases. */
+/* "push"; the names of REPLICATION.md and of plans. */
 const char *dtr_channel_name(enum dtr_channel_kind kind);
 /* "the client of worker/0", "replica 3 on worker/1", "the owner on ps/0". */
 void dtr_party_text(const struct dtr_map *map, uint32_t party, char *text, size_t size);
