@@ -101,3 +101,15 @@ bool dtg_owner_find(const struct dtg_replication *r, uint32_t device, size_t *in
   *index = low;
   return low < r->owners.len && r->owners.data[low] == device;
 }
+
+// Replicas of the job, and its owners that are no replicas.
+uint32_t dtg_job_used(const struct dtg_replication *r, const struct dtg_job *job) {
+  const struct dtg_device_set *replicas = &r->families.data[0].devices;
+  uint32_t end = job->first_device + job->task_count * dtg_job_devices(job), used = 0, number;
+  if (replicas->base >= job->first_device && replicas->base < end)
+    used = dtg_device_set_count(replicas);
+  for (size_t i = 0; i < r->owners.len; i++)
+    used += r->owners.data[i] >= job->first_device && r->owners.data[i] < end &&
+            !dtg_device_set_find(replicas, r->owners.data[i], &number);
+  return used;
+}

@@ -54,29 +54,17 @@ static void make_reductions(const struct dtg_replicate *r) {
   }
 }
 
-// Replicas of a job, and its owners that are no replicas.
-static uint32_t used_devices(const struct dtg_replication *out, const struct dtg_job *job) {
-  const struct dtg_device_set *replicas = &out->families.data[0].devices;
-  uint32_t end = job->first_device + job->task_count * dtg_job_devices(job), used = 0, number;
-  if (replicas->base >= job->first_device && replicas->base < end)
-    used = dtg_device_set_count(replicas);
-  for (size_t i = 0; i < out->owners.len; i++)
-    used += out->owners.data[i] >= job->first_device && out->owners.data[i] < end &&
-            !dtg_device_set_find(replicas, out->owners.data[i], &number);
-  return used;
-}
-
 static void warn_unused(const struct dtg_replicate *r) {
   const struct dtg_cluster *cluster = r->out->cluster;
   uint32_t count = dtg_cluster_device_count(cluster), used = 0;
-  for (uint32_t j = 0; j < cluster->job_count; j++) used += used_devices(r->out, &cluster->jobs[j]);
+  for (uint32_t j = 0; j < cluster->job_count; j++) used += dtg_job_used(r->out, &cluster->jobs[j]);
   if (used == count) return;
   struct dtg_diag *diag = dtg_warning(&r->ctx->diags, r->out->strategy->span,
                                       "strategy `%s` uses %u of the %u devices of the cluster",
                                       r->out->strategy->name, used, count);
   for (uint32_t j = 0; j < cluster->job_count; j++) {
     const struct dtg_job *job = &cluster->jobs[j];
-    uint32_t all = job->task_count * dtg_job_devices(job), mine = used_devices(r->out, job);
+    uint32_t all = job->task_count * dtg_job_devices(job), mine = dtg_job_used(r->out, job);
     if (mine < all)
       dtg_diag_note(diag, DTG_SPAN_NONE, "job `%s`: %u of %u", job->name, mine, all);
   }

@@ -106,6 +106,8 @@ uint32_t dtg_client_task(const struct dtg_replication *replication, uint32_t cli
 uint32_t dtg_device_task(const struct dtg_cluster *cluster, uint32_t device);
 // "/job:worker/task:1" of a task number.
 const char *dtg_task_name(struct dtg_arena *arena, const struct dtg_cluster *cluster, uint32_t task);
+// Devices of a job that compute or own something.
+uint32_t dtg_job_used(const struct dtg_replication *replication, const struct dtg_job *job);
 // Slices of a variable (of a slot: those of its parameter): the first one, and how many.
 const struct dtg_slice *dtg_variable_slices(const struct dtg_replication *replication,
                                             uint32_t variable, size_t *count);

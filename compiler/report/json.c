@@ -51,21 +51,18 @@ static json_t *train(const struct dtg_train *t) {
   return out;
 }
 
-static bool is_used(const struct dtg_replication *r, uint32_t device) {
-  size_t owner;
-  uint32_t replica;
-  return dtg_device_set_find(&r->families.data[0].devices, device, &replica) ||
-         dtg_owner_find(r, device, &owner);
-}
-
-static json_t *devices(struct json *j) {
+static json_t *jobs(struct json *j) {
   json_t *out = json_array();
   const struct dtg_cluster *cluster = j->in->replication->cluster;
-  uint32_t count = dtg_cluster_device_count(cluster);
-  for (uint32_t i = 0; i < count && i < 4096; i++) {
+  for (uint32_t i = 0; i < cluster->job_count; i++) {
+    const struct dtg_job *job = &cluster->jobs[i];
     json_t *row = json_object();
-    set(row, "device", device(j, i));
-    set(row, "used", json_boolean(is_used(j->in->replication, i)));
+    set(row, "job", text(job->name));
+    set(row, "tasks", json_integer(job->task_count));
+    set(row, "cpu", json_integer(job->cpu));
+    set(row, "gpu", json_integer(job->gpu));
+    set(row, "devices", json_integer((json_int_t)job->task_count * dtg_job_devices(job)));
+    set(row, "used", json_integer(dtg_job_used(j->in->replication, job)));
     json_array_append_new(out, row);
   }
   return out;
@@ -111,6 +108,15 @@ static json_t *clients(struct json *j) {
     set(row, "cause", cause(j, c->cause));
     json_array_append_new(out, row);
   }
+  return out;
+}
+
+// Work that only client 0 does.
+static json_t *chief_only(void) {
+  static const char *const work[] = {"initial values or restore", "checkpoints", "evaluation",
+                                     "summaries"};
+  json_t *out = json_array();
+  for (size_t i = 0; i < sizeof work / sizeof *work; i++) json_array_append_new(out, text(work[i]));
   return out;
 }
 
@@ -305,9 +311,10 @@ void dtg_report_json(const struct dtg_report_input *input, const char *plan_id,
   set(root, "exact", json_boolean(!r->relaxed));
   set(root, "cpu_arch", text(r->cluster->cpu_arch));
   set(root, "train", train(&r->model->train));
-  set(root, "devices", devices(&j));
+  set(root, "jobs", jobs(&j));
   set(root, "replicas", replicas(&j));
   set(root, "clients", clients(&j));
+  set(root, "chief_only", chief_only());
   set(root, "variables", variables(&j));
   set(root, "reductions", reductions(&j));
   set(root, "partial_sums", partial_sums(&j));
