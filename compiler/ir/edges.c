@@ -7,8 +7,8 @@ enum dtg_leaf dtg_leaf_of(const struct dtg_node *node, const char **key) {
   static const struct {
     const char *op;
     enum dtg_leaf leaf;
-  } leaves[] = {{"input", DTG_LEAF_INPUT},       {"param", DTG_LEAF_VARIABLE},
-                {"state", DTG_LEAF_VARIABLE},    {"slot", DTG_LEAF_VARIABLE},
+  } leaves[] = {{"input", DTG_LEAF_INPUT},      {"param", DTG_LEAF_VARIABLE},
+                {"state", DTG_LEAF_VARIABLE},   {"slot", DTG_LEAF_VARIABLE},
                 {"grad_in", DTG_LEAF_GRADIENT}, {"scalar", DTG_LEAF_SCALAR}};
   for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++) {
     if (strcmp(node->op->name, leaves[i].op) != 0)

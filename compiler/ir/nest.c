@@ -164,9 +164,8 @@ bool dtg_nest_match(const struct dtg_nest *nest, const struct dtg_shape *shape, 
 }
 
 static uint32_t add_output_buffer(struct dtg_nest_builder *build, uint32_t node) {
-  struct dtg_nest_buffer buffer = {.node = node,
-                                   .type = dtg_graph_node(build->graph, node)->type,
-                                   .written = true};
+  struct dtg_nest_buffer buffer = {
+      .node = node, .type = dtg_graph_node(build->graph, node)->type, .written = true};
   dtg_vec_push(build->arena, &build->nest->buffers, buffer);
   return (uint32_t)build->nest->buffers.len - 1;
 }
