@@ -45,7 +45,7 @@ static void refine(struct dtg_nest_builder *build, const struct dtg_shape *shape
     next += b == bound;
     if (count > 0 && merged[count - 1] == bound)
       continue;
-    if (count > DTG_FORM_AXES - 1 || (count > 0 && merged[count - 1] % bound != 0))
+    if (count > DTG_FORM_AXES - 2 || (count > 0 && merged[count - 1] % bound != 0))
       return;
     merged[count++] = bound;
   }
