@@ -47,7 +47,8 @@ static void put_training(struct dtg_strbuf *out, const char *optimizer, const ch
                     steps);
   if (gradient)
     dtg_strbuf_printf(out, "  gradient  = %s\n", gradient);
-  dtg_strbuf_printf(out, "  optimizer = %s\n}\n", optimizer);
+  dtg_strbuf_printf(out, "  optimizer = %s\n  checkpoint = every(steps = 1, keep = %d)\n}\n",
+                    optimizer, steps);
 }
 
 static const char capture[] = "\noptimizer capture() {\n  param = grad\n}\n";
@@ -159,6 +160,7 @@ static bool run(struct ref_driver *driver, const char *name, const char *program
                         .init = file_of(driver, name, "init.safetensors"),
                         .data_dir = ref_work_path(driver, "optimizers", name),
                         .save = file_of(driver, name, "save.safetensors"),
+                        .checkpoints = ref_work_path(driver, "optimizers", name),
                         .steps = steps};
   return ref_train(driver, &job, why) && ref_tensors_read(driver, job.save, saved, why);
 }
@@ -186,16 +188,24 @@ static void compare_step(struct ref_verdict *verdict, const json_t *file, int st
   }
 }
 
+/* After the last step from what --save wrote, before that from checkpoints. */
 static void check_steps(struct ref_verdict *verdict, const json_t *file, const char *program,
                         const struct ref_tensors *stored) {
-  for (int step = 1; step <= STEPS; step++) {
+  struct ref_driver *driver = verdict->driver;
+  const char *folder = ref_work_path(driver, "optimizers", verdict->name), *why;
+  struct ref_tensors last;
+  if (!run(driver, verdict->name, program, STEPS, &last, &why)) {
+    ref_fail(verdict, "%s", why);
+    return;
+  }
+  for (int step = 1; step < STEPS; step++) {
     struct ref_tensors saved;
-    const char *why;
-    if (run(verdict->driver, verdict->name, program, step, &saved, &why))
+    if (ref_tensors_read(driver, ref_checkpoint(driver, folder, step), &saved, &why))
       compare_step(verdict, file, step, &saved, stored);
     else
-      ref_fail(verdict, "%d steps: %s", step, why);
+      ref_fail(verdict, "%s", why);
   }
+  compare_step(verdict, file, STEPS, &last, stored);
 }
 
 /* The first element of the slot: each holds the norm. */
@@ -253,31 +263,53 @@ static void write_clip(struct ref_driver *driver, const char *name,
   ref_tensors_write(driver, &gradients, file_of(driver, name, "gradients.safetensors"));
 }
 
-static void check_clip(struct ref_driver *driver, const char *name, const json_t *file) {
-  struct ref_verdict verdict = ref_begin(driver, name);
-  struct ref_tensors stored = ref_tensors_stored(driver, ref_text(file, "path")), saved;
+/* The programs of a limit. */
+struct clip_programs {
+  double limit;
+  const char *clip, *norm; /* NULL: not compiled, and `why` says so */
+  const char *why;
+};
+
+static struct clip_programs compile_clips(struct ref_driver *driver, double limit) {
+  struct clip_programs programs = {.limit = limit};
+  const char *gradient = ref_format(driver, "clip_by_global_norm(%.17g)", limit), *program;
+  if (compile_clip(driver, "clip", gradient, &program, &programs.why))
+    programs.clip = program;
+  if (programs.clip && compile_clip(driver, "clip_norm", "norm_of", &program, &programs.why))
+    programs.norm = program;
+  return programs;
+}
+
+static void compare_clip(struct ref_verdict *verdict, const json_t *file,
+                         const struct clip_programs *programs) {
+  struct ref_driver *driver = verdict->driver;
+  struct ref_tensors stored = ref_tensors_stored(driver, ref_text(file, "path")), clipped, norms;
+  const char *why = programs->why;
+  write_clip(driver, verdict->name, &stored);
+  if (!programs->norm || !run(driver, verdict->name, programs->clip, 1, &clipped, &why) ||
+      !run(driver, verdict->name, programs->norm, 1, &norms, &why)) {
+    ref_fail(verdict, "%s", why);
+    return;
+  }
+  for (const struct parameter *p = clip_parameters; p->name; p++) {
+    const char *name = ref_format(driver, "clipped.%s", p->name);
+    ref_compare(verdict, name, ref_tensors_find(&clipped, p->name), ref_tensors_find(&stored, name),
+                ref_tolerance_of(file, name));
+  }
+  struct ref_tensor norm = ref_tensor_row(ref_tensors_find(&norms, "b"), 0);
+  ref_compare(verdict, "norm", &norm, ref_tensors_find(&stored, "norm"),
+              ref_tolerance_of(file, "norm"));
+}
+
+static void check_clip(struct ref_driver *driver, const char *name, const json_t *file,
+                       struct clip_programs *programs) {
   double limit = json_number_value(json_object_get(json_object_get(file, "hyper"), "limit"));
-  const char *clip = ref_format(driver, "clip_by_global_norm(%.17g)", limit), *program, *why = "";
-  bool good = compile_clip(driver, name, clip, &program, &why);
+  if (programs->limit != limit)
+    *programs = compile_clips(driver, limit);
   if (driver->dry_run)
     return;
-  write_clip(driver, name, &stored);
-  good = good && run(driver, name, program, 1, &saved, &why);
-  for (const struct parameter *p = clip_parameters; good && p->name; p++) {
-    const char *clipped = ref_format(driver, "clipped.%s", p->name);
-    ref_compare(&verdict, clipped, ref_tensors_find(&saved, p->name),
-                ref_tensors_find(&stored, clipped), ref_tolerance_of(file, clipped));
-  }
-  good = good &&
-         compile_clip(driver, ref_format(driver, "%s_norm", name), "norm_of", &program, &why) &&
-         run(driver, name, program, 1, &saved, &why);
-  if (good) {
-    struct ref_tensor norm = ref_tensor_row(ref_tensors_find(&saved, "b"), 0);
-    ref_compare(&verdict, "norm", &norm, ref_tensors_find(&stored, "norm"),
-                ref_tolerance_of(file, "norm"));
-  } else {
-    ref_fail(&verdict, "%s", why);
-  }
+  struct ref_verdict verdict = ref_begin(driver, name);
+  compare_clip(&verdict, file, programs);
   ref_end(&verdict);
 }
 
@@ -285,6 +317,7 @@ static void check_clip(struct ref_driver *driver, const char *name, const json_t
 
 void ref_check_optimizers(struct ref_driver *driver) {
   const char *norms = NULL, *why = NULL, *program;
+  struct clip_programs clips = {0};
   size_t i;
   const json_t *file;
   json_array_foreach(driver->files, i, file) {
@@ -293,7 +326,7 @@ void ref_check_optimizers(struct ref_driver *driver) {
     if ((!is_run && strcmp(kind, "clip") != 0) || !ref_selected(driver, name))
       continue;
     if (!is_run) {
-      check_clip(driver, name, file);
+      check_clip(driver, name, file, &clips);
       continue;
     }
     if (!ref_knows(driver, ref_text(file, "optimizer"))) {

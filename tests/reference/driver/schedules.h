@@ -4,7 +4,7 @@
 
 #include "tensors.h"
 
-enum { REF_MAX_SCHEDULES = 8 };
+enum { REF_MAX_SCHEDULES = 16 };
 
 struct ref_schedules {
   const json_t *descriptions[REF_MAX_SCHEDULES]; /* "kind" and its numbers */

@@ -1,8 +1,8 @@
 /* The runs of training/: 20 steps by a shipped optimizer, from spec.json and a model file.
  *
- * One program trains; it is run for 1, 2, ... steps, since every run saves what it ends with. A
- * second one puts the gradient in the place of the parameter: it starts from what the first one had
- * saved before a step and reads the batch of that step. */
+ * One program trains and writes a checkpoint after each step. A second one puts the gradient in the
+ * place of the parameter: it starts from the checkpoint before a step and reads the batch of that
+ * step. Learning rates are those of a third program, for all runs together. */
 #include "compare.h"
 #include "probe.h"
 #include "run.h"
@@ -42,6 +42,7 @@ struct training {
   int shards;
   struct ref_tensors stored, data;
   const char *train, *capture; /* programs */
+  const struct ref_tensor *rates;
 };
 
 /* ---- names ---- */
@@ -119,16 +120,10 @@ static void put_optimizer(const struct training *t, struct dtg_strbuf *out) {
   dtg_strbuf_putc(out, ')');
 }
 
-static struct ref_schedules schedule_of(const struct training *t) {
-  return (struct ref_schedules){.descriptions = {json_object_get(t->spec, "schedule")},
-                                .count = 1,
-                                .steps = STEPS,
-                                .with_total = true};
-}
-
 static bool put_train_program(const struct training *t, struct dtg_strbuf *out, const char *model) {
   const json_t *clip = json_object_get(t->spec, "clip_global_norm");
-  struct ref_schedules schedule = schedule_of(t);
+  struct ref_schedules schedule = {.descriptions = {json_object_get(t->spec, "schedule")},
+                                   .count = 1};
   struct dtg_strbuf optimizer = {0};
   dtg_strbuf_printf(out, "import std.optimizers { %s%s }\n",
                     ref_text(json_object_get(t->spec, "optimizer"), "kind"),
@@ -141,7 +136,10 @@ static bool put_train_program(const struct training *t, struct dtg_strbuf *out, 
   put_training(t, out, STEPS, dtg_strbuf_text(&optimizer));
   if (json_is_number(clip))
     dtg_strbuf_printf(out, "  gradient  = clip_by_global_norm(%.17g)\n", json_number_value(clip));
-  dtg_strbuf_printf(out, "  evaluate  = every(steps = %d, data = first)\n}\n", STEPS);
+  dtg_strbuf_printf(out,
+                    "  evaluate  = every(steps = %d, data = first)\n"
+                    "  checkpoint = every(steps = 1, keep = %d)\n}\n",
+                    STEPS, STEPS);
   dtg_strbuf_free(&optimizer);
   return good;
 }
@@ -187,8 +185,10 @@ static void write_batches(const struct training *t, int step, const char *path) 
   ref_tensors_write(t->driver, &out, path);
 }
 
+/* What the run had after so many steps. */
 static const char *state_file(const struct training *t, int steps) {
-  return work_file(t, ref_format(t->driver, "after_%d.safetensors", steps));
+  return steps == 0 ? work_file(t, "init.safetensors")
+                    : ref_checkpoint(t->driver, work_file(t, "checkpoints"), steps);
 }
 
 static const char *batch_folder(const struct training *t, int step) {
@@ -263,22 +263,33 @@ static void compare_log(const struct training *t, struct ref_verdict *verdict, c
 
 /* ---- the runs ---- */
 
-static bool train(const struct training *t, struct ref_verdict *verdict, int steps) {
+static void compare_state(const struct training *t, struct ref_verdict *verdict, const char *path,
+                          int steps) {
+  struct ref_tensors saved;
+  const char *why;
+  if (ref_tensors_read(t->driver, path, &saved, &why))
+    compare_prefix(t, verdict, ref_format(t->driver, "step%d.", steps), &saved);
+  else
+    ref_fail(verdict, "%s", why);
+}
+
+static bool train(const struct training *t, struct ref_verdict *verdict) {
   struct ref_job job = {.program = t->train,
                         .init = state_file(t, 0),
                         .data_dir = work_file(t, "."),
-                        .log = steps == STEPS ? work_file(t, "log.jsonl") : NULL,
-                        .save = state_file(t, steps),
-                        .steps = steps};
-  struct ref_tensors saved;
+                        .log = work_file(t, "log.jsonl"),
+                        .save = work_file(t, "save.safetensors"),
+                        .checkpoints = work_file(t, "checkpoints"),
+                        .steps = STEPS};
   const char *why;
-  if (!ref_train(t->driver, &job, &why) || !ref_tensors_read(t->driver, job.save, &saved, &why)) {
-    ref_fail(verdict, "%d steps: %s", steps, why);
+  if (!ref_train(t->driver, &job, &why)) {
+    ref_fail(verdict, "%s", why);
     return false;
   }
-  compare_prefix(t, verdict, ref_format(t->driver, "step%d.", steps), &saved);
-  if (job.log)
-    compare_log(t, verdict, job.log);
+  for (int steps = 1; steps < STEPS; steps++)
+    compare_state(t, verdict, state_file(t, steps), steps);
+  compare_state(t, verdict, job.save, STEPS);
+  compare_log(t, verdict, job.log);
   return true;
 }
 
@@ -292,44 +303,37 @@ static double norm_of(const struct ref_tensors *gradients) {
 }
 
 /* Gradients of one step (from 0): that of the first is stored, of the others the norm. */
-static bool take_gradient(const struct training *t, struct ref_verdict *verdict, int step,
-                          double *norm) {
-  struct ref_job job = {
-      .program = t->capture,
-      .init = state_file(t, step),
-      .data_dir = ref_work_path(t->driver, batch_folder(t, step), "."),
-      .save = work_file(t, ref_format(t->driver, "gradient_%d.safetensors", step + 1)),
-      .steps = 1};
+static bool check_gradient(const struct training *t, struct ref_verdict *verdict, int step) {
+  struct ref_driver *driver = t->driver;
+  struct ref_job job = {.program = t->capture,
+                        .init = state_file(t, step),
+                        .data_dir = ref_work_path(driver, batch_folder(t, step), "."),
+                        .save =
+                            ref_work_path(driver, batch_folder(t, step), "gradient.safetensors"),
+                        .steps = 1};
   struct ref_tensors gradients;
   const char *why;
-  if (!ref_train(t->driver, &job, &why) ||
-      !ref_tensors_read(t->driver, job.save, &gradients, &why)) {
+  if (!ref_train(driver, &job, &why) || !ref_tensors_read(driver, job.save, &gradients, &why)) {
     ref_fail(verdict, "gradient of step %d: %s", step + 1, why);
     return false;
   }
   if (step == 0)
     compare_prefix(t, verdict, "grad1.", &gradients);
-  *norm = norm_of(&gradients);
+  double norm = norm_of(&gradients);
+  struct ref_tensor value = {.type = {.element = DTR_ELEMENT_F32, .elements = 1}, .values = &norm};
+  struct ref_tensor stored = ref_tensor_row(ref_tensors_find(&t->stored, "grad_norm"), step);
+  ref_compare(verdict, ref_format(driver, "grad_norm of step %d", step + 1), &value, &stored,
+              ref_tolerance_of(t->file, "grad_norm"));
   return true;
 }
 
+/* Each step is a run of its own, so not all of them: what the others do shows in the losses and in
+ * the parameters after them. */
 static void check_gradients(const struct training *t, struct ref_verdict *verdict) {
-  struct ref_tensor norms = series(t->driver);
+  static const int steps[] = {1, 2, 3, 6, 10, 15, STEPS};
   bool good = true;
-  for (int step = 0; good && step < STEPS; step++)
-    good = take_gradient(t, verdict, step, &norms.values[step]);
-  if (good)
-    compare(t, verdict, "grad_norm", &norms);
-}
-
-static void check_rates(const struct training *t, struct ref_verdict *verdict) {
-  struct ref_schedules schedule = schedule_of(t);
-  struct ref_tensors saved;
-  const char *why;
-  if (ref_schedule_run(t->driver, t->folder, &schedule, &saved, &why))
-    compare(t, verdict, "lr", ref_tensors_find(&saved, "t:at0"));
-  else if (!t->driver->dry_run)
-    ref_fail(verdict, "lr: %s", why);
+  for (size_t i = 0; good && i < sizeof steps / sizeof *steps; i++)
+    good = check_gradient(t, verdict, steps[i] - 1);
 }
 
 static void check(struct training *t) {
@@ -338,45 +342,55 @@ static void check(struct training *t) {
   write_inputs(t);
   bool good = compile(t, "train", put_train_program, &t->train, &why);
   good = compile(t, "capture", put_capture_program, &t->capture, &why) && good;
-  check_rates(t, &verdict);
   if (t->driver->dry_run)
     return;
   if (!good)
     ref_fail(&verdict, "%s", why);
-  for (int steps = 1; good && steps <= STEPS; steps++)
-    good = train(t, &verdict, steps);
-  if (good)
+  if (good && train(t, &verdict))
     check_gradients(t, &verdict);
+  if (t->rates)
+    compare(t, &verdict, "lr", t->rates);
   ref_end(&verdict);
   ref_not_covered(t->driver, "eval_out of training", t->name, "waits for --predict");
 }
 
 /* ---- all ---- */
 
-static json_t *read_spec(struct ref_driver *driver, const char *model) {
-  return json_load_file(ref_format(driver, "%s/training/%s/spec.json", driver->reference, model), 0,
-                        NULL);
+enum { ROWS = sizeof rows / sizeof *rows };
+
+/* The rates of all runs, from one program: slot "t:atI" of `rates` is row I's. */
+static void take_rates(struct ref_driver *driver, json_t *const *specs, struct ref_tensors *rates) {
+  struct ref_schedules schedules = {.count = ROWS, .steps = STEPS, .with_total = true};
+  const char *why;
+  for (size_t i = 0; i < ROWS; i++)
+    schedules.descriptions[i] = json_object_get(specs[i], "schedule");
+  if (ref_schedule_run(driver, "training/rates", &schedules, rates, &why) || driver->dry_run)
+    return;
+  struct ref_verdict verdict = ref_begin(driver, "training/rates");
+  ref_fail(&verdict, "%s", why);
+  ref_end(&verdict);
 }
 
 static void check_expected(struct ref_driver *driver, const struct training_row *row,
-                           const char *expected, const char *suffix) {
+                           const json_t *spec, const struct ref_tensor *rates, const char *expected,
+                           const char *suffix) {
   const char *path = ref_format(driver, "training/%s/%s", row->model, expected);
+  const char *name = ref_format(driver, "training/%s%s", row->model, suffix);
+  const json_t *file = ref_index_find(driver, path), *shards = json_object_get(file, "shards");
+  if (!file || !ref_selected(driver, name))
+    return;
   struct training t = {.driver = driver,
                        .row = row,
-                       .folder = ref_format(driver, "training/%s%s", row->model, suffix),
-                       .name = ref_format(driver, "training/%s%s", row->model, suffix),
-                       .file = ref_index_find(driver, path)};
-  const json_t *shards = json_object_get(t.file, "shards");
-  if (!t.file || !ref_selected(driver, t.name))
-    return;
-  json_t *spec = read_spec(driver, row->model);
-  t.spec = spec;
-  t.shards = shards ? (int)json_integer_value(shards) : 1;
-  t.stored = ref_tensors_stored(driver, path);
-  t.data =
-      ref_tensors_stored(driver, ref_format(driver, "training/%s/data.safetensors", row->model));
+                       .spec = spec,
+                       .folder = name,
+                       .name = name,
+                       .file = file,
+                       .shards = shards ? (int)json_integer_value(shards) : 1,
+                       .stored = ref_tensors_stored(driver, path),
+                       .data = ref_tensors_stored(
+                           driver, ref_format(driver, "training/%s/data.safetensors", row->model)),
+                       .rates = rates};
   check(&t);
-  json_decref(spec);
 }
 
 /* Whether the run can be made; if not, it is counted here. */
@@ -395,11 +409,24 @@ static bool is_covered(struct ref_driver *driver, const struct training_row *row
 }
 
 void ref_check_training(struct ref_driver *driver) {
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    if (!ref_selected(driver, ref_format(driver, "training/%s", rows[i].model)) ||
-        !is_covered(driver, &rows[i]))
-      continue;
-    check_expected(driver, &rows[i], "expected.safetensors", "");
-    check_expected(driver, &rows[i], "expected_sharded.safetensors", "_sharded");
+  json_t *specs[ROWS];
+  struct ref_tensors rates = {0};
+  for (size_t i = 0; i < ROWS; i++)
+    specs[i] = json_load_file(
+        ref_format(driver, "%s/training/%s/spec.json", driver->reference, rows[i].model), 0, NULL);
+  bool any = false;
+  for (size_t i = 0; i < ROWS; i++)
+    any |= ref_selected(driver, ref_format(driver, "training/%s_sharded", rows[i].model));
+  if (any)
+    take_rates(driver, specs, &rates);
+  for (size_t i = 0; i < ROWS; i++) {
+    const char *name = ref_format(driver, "training/%s", rows[i].model);
+    const struct ref_tensor *lr = ref_tensors_find(&rates, ref_format(driver, "t:at%zu", i));
+    if (ref_selected(driver, ref_format(driver, "%s_sharded", name)) &&
+        is_covered(driver, &rows[i])) {
+      check_expected(driver, &rows[i], specs[i], lr, "expected.safetensors", "");
+      check_expected(driver, &rows[i], specs[i], lr, "expected_sharded.safetensors", "_sharded");
+    }
+    json_decref(specs[i]);
   }
 }
