@@ -3,8 +3,6 @@
 
 #include "runtime/init.h"
 
-#include <string.h>
-
 enum { NO_DATASET = UINT32_MAX };
 
 static bool open_data(struct dtr_task *task, uint32_t index, struct dtr_data **data) {
@@ -34,31 +32,15 @@ static bool open_all_data(struct dtr_task *task) {
   return open_data(task, evaluate, &task->evaluate_on);
 }
 
-/* What is written at the end must not fail then for a reason that is known now. */
-static bool check_save(struct dtr_task *task) {
-  const struct dtr_task_options *options = &task->options;
-  const char *path = options->flags->save, *slash = path ? strrchr(path, '/') : NULL;
-  struct dtr_file_info info;
-  char folder[4096];
-  if (!slash || slash == path)
-    return true;
-  snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-  int status = options->env->path_info(options->env->context, folder, &info);
-  if (status == 0 && info.is_directory)
-    return true;
-  dtr_error_set(&task->error, DTR_STATUS_IO, "--save %s: there is no folder %s", path, folder);
-  return dtr_error_hint(&task->error, "make the folder first");
-}
-
 static bool start(struct dtr_task *task) {
   const struct dtr_task_options *options = &task->options;
-  if (!check_save(task))
+  if (!dtr_task_check_outputs(task))
     return false;
   if (options->flags->trace && !dtr_trace_new(options->env, options->flags->trace, options->threads,
                                               &task->trace, &task->error))
-    return false;
+    return dtr_error_hint(&task->error, "--trace names a file that you may write to");
   if (!dtr_log_open(options->env, task->program, options->flags->log, &task->log, &task->error))
-    return false;
+    return dtr_error_hint(&task->error, "--log names a file that you may write to");
   struct dtr_executor_options executor = {.program = task->program,
                                           .env = options->env,
                                           .trace = task->trace,
@@ -107,7 +89,7 @@ static bool plan_steps(struct dtr_task *task) {
 
 static void remark(void *context, const char *text) {
   struct dtr_task *task = context;
-  dtr_progress_note(&task->progress, text);
+  dtr_progress_warn(&task->progress, text);
 }
 
 static bool resume(struct dtr_task *task, struct dtr_remarks remarks) {
@@ -122,6 +104,11 @@ static bool resume(struct dtr_task *task, struct dtr_remarks remarks) {
   task->saved_step = state.step;
   snprintf(text, sizeof text, "resuming from %s at step %lld", used, (long long)state.step);
   dtr_progress_note(&task->progress, text);
+  if (task->data && state.step > task->end_step) {
+    snprintf(text, sizeof text, "nothing is trained: step %lld is beyond step %lld, the last one",
+             (long long)state.step, (long long)task->end_step);
+    dtr_progress_warn(&task->progress, text);
+  }
   return true;
 }
 
@@ -133,9 +120,12 @@ static bool set_variables(struct dtr_task *task) {
   if (!dtr_init_variables(task->program, task->program->train.seed, task->executor->variables,
                           &task->error))
     return false;
-  return !options->flags->init ||
-         dtr_tensors_init(options->env, task->program, options->flags->init,
-                          task->executor->variables, remarks, &task->error);
+  if (!options->flags->init || dtr_tensors_init(options->env, task->program, options->flags->init,
+                                                task->executor->variables, remarks, &task->error))
+    return true;
+  return dtr_error_hint(&task->error,
+                        "--init takes a safetensors file, such as --save writes, with "
+                        "every parameter of the model");
 }
 
 /* `end_step` of the feed: 0 would mean no end. */

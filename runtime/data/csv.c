@@ -1,4 +1,5 @@
 #include "runtime/data/sources.h"
+#include "runtime/nearest.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -96,6 +97,8 @@ static bool header_read(struct csv_cursor *cursor, const char *column, int64_t *
                         int64_t *width) {
   char names[600] = "";
   struct csv_cell cell;
+  struct dtr_nearest nearest;
+  dtr_nearest_begin(&nearest, column, strlen(column));
   *index = -1;
   *width = 0;
   if (cursor->end - cursor->at >= 3 && memcmp(cursor->at, "\xef\xbb\xbf", 3) == 0)
@@ -112,12 +115,16 @@ static bool header_read(struct csv_cursor *cursor, const char *column, int64_t *
       *index = *width;
     }
     names_append(names, sizeof names, cell.text);
+    dtr_nearest_try(&nearest, cell.text);
     ++*width;
   } while (!cell.last);
   if (*index >= 0)
     return true;
   dtr_error_set(cursor->error, DTR_STATUS_DATA, "%s:1: there is no column \"%s\"", cursor->path,
                 column);
+  if (nearest.best[0])
+    return dtr_error_hint(cursor->error, "did you mean \"%s\"? The columns are %s", nearest.best,
+                          names);
   return dtr_error_hint(cursor->error, "the columns are %s", names);
 }
 

@@ -158,6 +158,27 @@ static bool widen(struct dtr_values *values, const char *column, enum dtr_dtype 
   return true;
 }
 
+/* A type of the language that holds what an element type holds; NULL if there is none. */
+static const char *language_type(enum dtr_element element) {
+  static const enum dtr_dtype types[] = {DTR_I32, DTR_I64, DTR_F32};
+  if (element <= (enum dtr_element)DTR_BOOL)
+    return dtr_element_name(element);
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (lossless[types[i]] & 1u << element)
+      return dtr_dtype_name(types[i]);
+  return NULL;
+}
+
+static bool type_hint(const struct dtr_values *values, struct dtr_error *error) {
+  const char *type = language_type(values->element);
+  if (!type)
+    return dtr_error_hint(error, "convert the file: no type of the language holds all of these");
+  return dtr_error_hint(error,
+                        "declare the input as %s and cast it in the model, or convert the file: "
+                        "only conversions that lose nothing are made",
+                        type);
+}
+
 static bool truth_check(const struct dtr_values *values, const char *column,
                         struct dtr_error *error) {
   const uint8_t *bytes = (const uint8_t *)values->bytes;
@@ -176,12 +197,15 @@ static bool shape_check(const struct dtr_values *values, const char *column,
       memcmp(values->dims, input->dims, input->rank * sizeof input->dims[0]) == 0)
     return true;
   char have[DTR_SHAPE_TEXT], want[DTR_SHAPE_TEXT];
-  return dtr_error_set(
-      error, DTR_STATUS_DATA,
-      "column %s: an example has shape %s, the input \"%s\" of the model (%s) has %s", column,
-      dtr_shape_text(values->rank, values->dims, have, sizeof have), input->name,
-      input->where ? input->where : "",
-      dtr_shape_text(input->rank, input->dims, want, sizeof want));
+  dtr_error_set(error, DTR_STATUS_DATA,
+                "column %s: an example has shape %s, the input \"%s\" of the model (%s) has %s",
+                column, dtr_shape_text(values->rank, values->dims, have, sizeof have), input->name,
+                input->where ? input->where : "",
+                dtr_shape_text(input->rank, input->dims, want, sizeof want));
+  return dtr_error_hint(error,
+                        "declare the input as [B%s%.*s and reshape it in the model, or "
+                        "convert the file",
+                        values->rank ? ", " : "]", values->rank ? (int)strlen(have) : 0, have + 1);
 }
 
 bool dtr_values_convert(struct dtr_values *values, const char *column,
@@ -193,10 +217,7 @@ bool dtr_values_convert(struct dtr_values *values, const char *column,
                   "column %s: its values are %s, the input \"%s\" of the model (%s) is %s", column,
                   dtr_element_name(values->element), input->name, input->where ? input->where : "",
                   dtr_dtype_name(input->dtype));
-    return dtr_error_hint(error,
-                          "declare the input as %s and cast it in the model, or convert the file: "
-                          "only conversions that lose nothing are made",
-                          dtr_element_name(values->element));
+    return type_hint(values, error);
   }
   if (input->dtype == DTR_BOOL && !truth_check(values, column, error))
     return false;
