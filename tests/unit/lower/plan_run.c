@@ -142,9 +142,9 @@ struct plan_memory *plan_run_with(struct dtg_arena *arena, const struct dtg_plan
   }
   for (uint32_t s = 0; s < function->steps.len; s++) {
     struct dtg_plan_step *step = &function->steps.data[s];
-    const struct cg_kernel *kernel = plan->kernels.data[step->kernel];
     void *buffers[64];
-    assert(step->args.len == kernel->buffers.len && step->args.len <= 64);
+    assert(step->args.len == plan->kernels.data[step->kernel]->buffers.len);
+    assert(step->args.len <= 64);
     for (size_t i = 0; i < step->args.len; i++)
       buffers[i] = memory_at(memory, &step->args.data[i]);
     poison(memory, s);
