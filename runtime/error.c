@@ -54,8 +54,8 @@ bool dtr_error_system(struct dtr_error *error, enum dtr_status status, int error
 }
 
 bool dtr_error_memory(struct dtr_error *error, int64_t bytes, const char *what) {
-  return dtr_error_set(error, DTR_STATUS_MEMORY, "out of memory: %" PRId64 " bytes for %s", bytes,
-                       what);
+  dtr_error_set(error, DTR_STATUS_MEMORY, "out of memory: %" PRId64 " bytes for %s", bytes, what);
+  return dtr_error_hint(error, "end other programs, or use a smaller batch or a larger machine");
 }
 
 bool dtr_error_hint(struct dtr_error *error, const char *format, ...) {

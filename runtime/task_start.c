@@ -92,6 +92,19 @@ static void remark(void *context, const char *text) {
   dtr_progress_warn(&task->progress, text);
 }
 
+/* The checkpoint counts epochs of the data as it was. */
+static void warn_of_other_data(struct dtr_task *task, const struct dtr_checkpoint_state *state) {
+  char text[256];
+  if (task->steps_per_epoch == 0 || state->step / task->steps_per_epoch == state->epoch)
+    return;
+  snprintf(text, sizeof text,
+           "data %s has another size than before: step %lld was in epoch %lld, now it is in epoch "
+           "%lld",
+           dtr_data_name(task->data), (long long)state->step, (long long)state->epoch + 1,
+           (long long)(state->step / task->steps_per_epoch + 1));
+  dtr_progress_warn(&task->progress, text);
+}
+
 static bool resume(struct dtr_task *task, struct dtr_remarks remarks) {
   const struct dtr_task_options *options = &task->options;
   struct dtr_checkpoint_state state;
@@ -100,6 +113,7 @@ static bool resume(struct dtr_task *task, struct dtr_remarks remarks) {
                            task->executor->variables, remarks, &state, used, sizeof used,
                            &task->error))
     return false;
+  warn_of_other_data(task, &state);
   task->step = state.step;
   task->saved_step = state.step;
   snprintf(text, sizeof text, "resuming from %s at step %lld", used, (long long)state.step);

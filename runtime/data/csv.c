@@ -235,11 +235,11 @@ static int64_t lines_count(const char *at, const char *end) {
   return lines;
 }
 
-static bool text_read(struct csv_cursor *cursor, const char *column, enum dtr_dtype dtype,
-                      struct dtr_values *values) {
+static bool text_read(const struct dtr_env *env, struct csv_cursor *cursor, const char *column,
+                      enum dtr_dtype dtype, struct dtr_values *values) {
   int64_t index, width, most = lines_count(cursor->at, cursor->end);
   if (!header_read(cursor, column, &index, &width) ||
-      !dtr_values_make(cursor->path, (enum dtr_element)dtype, 1, &most, INT64_MAX, values,
+      !dtr_values_make(env, cursor->path, (enum dtr_element)dtype, 1, &most, INT64_MAX, values,
                        cursor->error))
     return false;
   values->rows = 0;
@@ -267,7 +267,7 @@ bool dtr_csv_read(const struct dtr_env *env, const char *path, const char *colum
   struct csv_cursor cursor = {path, text, text + size, 1, error};
   done = memchr(text, 0, (size_t)size)
              ? dtr_error_set(error, DTR_STATUS_DATA, "%s: not text: it has a zero byte", path)
-             : text_read(&cursor, column, dtype, values);
+             : text_read(env, &cursor, column, dtype, values);
   free(text);
   return done;
 }

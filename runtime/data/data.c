@@ -30,7 +30,7 @@ static bool column_read(const struct dtr_env *env, const struct dtr_column *colu
                         struct dtr_values *values, struct dtr_error *error) {
   char path[PATH_MAX];
   if (column->kind >= DTR_SOURCE_RANDOM_NORMAL)
-    return dtr_generate(column, values, error);
+    return dtr_generate(env, column, values, error);
   if (!dtr_data_find(env, column->path, options->model_dir, options->data_dir, path, sizeof path,
                      error))
     return false;
@@ -61,6 +61,8 @@ static bool source_hint(const struct dtr_column *column, struct dtr_error *error
       [DTR_SOURCE_SAFETENSORS] = "safetensors() reads one tensor of a safetensors file: copy the "
                                  "file again, or name another tensor",
   };
+  if (error->status == DTR_STATUS_STOPPED)
+    return dtr_error_hint(error, "nothing has been trained yet");
   if (error->status == DTR_STATUS_IO)
     return dtr_error_hint(error, "make the file readable for this user, or name another one");
   if (error->status == DTR_STATUS_DATA && column->kind <= DTR_SOURCE_SAFETENSORS)
@@ -100,7 +102,7 @@ static bool column_add(const struct dtr_env *env, const struct dtr_data_options 
     return dtr_error_where(error, column->where);
   }
   bool done = length_check(data, data->dataset->columns, column, values.rows, error) &&
-              (!input || dtr_values_convert(&values, column->name, input, error));
+              (!input || dtr_values_convert(env, &values, column->name, input, error));
   if (done && input && !data->inputs[index].bytes)
     data->inputs[index] = values;
   else

@@ -28,7 +28,8 @@ static bool file_read(struct dtr_stream *stream, void *bytes, int64_t size, int6
     int64_t count = stream->env->file_read(stream->env->context, stream->file, (char *)bytes + *got,
                                            (size_t)(size - *got));
     if (count == -ECANCELED)
-      return dtr_error_set(error, DTR_STATUS_STOPPED, "stopped while reading %s", stream->path);
+      return dtr_error_set(error, DTR_STATUS_STOPPED, "stopped by a signal while reading %s",
+                           stream->path);
     if (count < 0)
       return dtr_error_system(error, DTR_STATUS_IO, (int)count, "cannot read %s", stream->path);
     if (count == 0)

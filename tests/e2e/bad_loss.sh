@@ -38,6 +38,12 @@ good
 says out/logs --quiet --checkpoint-dir kept --resume --steps 5 <<'END'
 END
 
+# More data than before the break.
+{ npy '<f4' '12, 3' && numbers 36 "$two"; } >x.npy
+says out/logs --quiet --checkpoint-dir kept --resume --steps 6 <<'END'
+warning: data rows has another size than before: step 5 was in epoch 3, now it is in epoch 2
+END
+
 # NaN in the data.
 { npy '<f4' '8, 3' && numbers 4 "$two" && numbers 1 "$nan" && numbers 19 "$two"; } >x.npy
 refused 1 out/logs --quiet --threads 1 <<'END'
