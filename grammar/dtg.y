@@ -372,6 +372,7 @@ owner
 balance
   : %empty              { $$ = DTG_BALANCE_DEFAULT; }
   | BALANCE BYTES       { $$ = DTG_BALANCE_BYTES; }
+  | ROUND_ROBIN         { $$ = DTG_BALANCE_ROUND_ROBIN; }
   | BALANCE ROUND_ROBIN { $$ = DTG_BALANCE_ROUND_ROBIN; }
   ;
 

@@ -443,7 +443,7 @@ static void flat_replicate(struct dtg_flat *flat, const struct dtg_ast_clause *c
 }
 
 static void flat_params(struct dtg_flat *flat, const struct dtg_ast_clause *clause) {
-  static const char *const balances[] = {"", " balance bytes", " balance round_robin"};
+  static const char *const balances[] = {"", " balance bytes", " round_robin"};
   dtg_strbuf_puts(flat->out, "params ");
   if (clause->params.pattern) {
     dtg_flat_string(flat, clause->params.pattern);

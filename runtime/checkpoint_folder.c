@@ -52,7 +52,8 @@ bool dtr_checkpoint_range_find(const struct dtr_env *env, const char *folder, in
   *range = (struct dtr_checkpoint_range){.limit = limit, .oldest = -1, .newest = -1};
   int result = env->path_list(env->context, folder, range_extend, range);
   if (result < 0 && result != -ENOENT)
-    return dtr_error_system(error, DTR_STATUS_IO, result, "checkpoint folder %s", folder);
+    return dtr_error_system(error, DTR_STATUS_IO, result, "cannot list the checkpoints in %s",
+                            folder);
   return true;
 }
 

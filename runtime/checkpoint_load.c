@@ -51,8 +51,10 @@ static bool steps_list(const struct dtr_env *env, const char *folder, struct ste
   int result = env->path_list(env->context, folder, step_collect, list);
   if (list->no_memory)
     return dtr_error_memory(error, (int64_t)(list->capacity * sizeof(int64_t)), folder);
-  if (result < 0 && result != -ENOENT)
-    return dtr_error_system(error, DTR_STATUS_IO, result, "checkpoint folder %s", folder);
+  if (result < 0 && result != -ENOENT) {
+    dtr_error_system(error, DTR_STATUS_IO, result, "cannot list the checkpoints in %s", folder);
+    return dtr_error_hint(error, "--checkpoint-dir names a folder that you may read");
+  }
   if (list->count > 0)
     qsort(list->steps, list->count, sizeof *list->steps, compare_newest);
   return true;
@@ -184,10 +186,11 @@ static bool model_check(const struct dtr_program *program, const char *path,
   struct dtr_error difference;
   dtr_error_clear(&difference);
   dtr_error_set(error, DTR_STATUS_CHECKPOINT,
-                "%s: from another model: its id is %.80s, this program's is %s", path,
+                "%s: from another model: its id is %.12s, this program's is %.12s", path,
                 model ? model : "missing", program->model_id);
   if (!variables_check(program, path, file, &difference))
-    return dtr_error_hint(error, "%s", difference.message + strlen(path) + 2);
+    return dtr_error_hint(error, "%s: name the folder of this program's own checkpoints",
+                          difference.message + strlen(path) + 2);
   return dtr_error_hint(error, "the tensors are the same; --init takes their values alone");
 }
 
@@ -263,7 +266,10 @@ bool dtr_checkpoint_load(const struct dtr_env *env, const struct dtr_program *pr
     dtr_error_hint(error, "start without --resume, or name the folder with --checkpoint-dir");
   } else if (result == LOAD_DAMAGED) {
     *error = damage;
-    dtr_error_hint(error, "no checkpoint in %s is valid; start without --resume", folder);
+    dtr_error_hint(error,
+                   "no checkpoint in %s is valid: bring back a copy, or start without "
+                   "--resume",
+                   folder);
   }
   free(list.steps);
   return result == LOAD_DONE;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,7 +30,7 @@ static int64_t real_wall_time(void *context) {
 
 static int real_file_open(void *context, const char *path, enum dtr_file_mode mode) {
   static const int flags[] = {
-      [DTR_FILE_READ] = O_RDONLY,
+      [DTR_FILE_READ] = O_RDONLY | O_NONBLOCK,
       [DTR_FILE_CREATE] = O_WRONLY | O_CREAT | O_TRUNC,
       [DTR_FILE_APPEND] = O_WRONLY | O_CREAT | O_APPEND,
   };
@@ -78,6 +79,7 @@ static int real_file_sync(void *context, int file) {
 static void info_fill(const struct stat *status, struct dtr_file_info *info) {
   info->size = status->st_size;
   info->is_directory = S_ISDIR(status->st_mode);
+  info->is_regular = S_ISREG(status->st_mode);
 }
 
 static int real_file_info(void *context, int file, struct dtr_file_info *info) {
@@ -146,6 +148,18 @@ static int real_path_sync(void *context, const char *path) {
   return result;
 }
 
+static int real_path_lock(void *context, const char *path) {
+  (void)context;
+  int file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0)
+    return -errno;
+  if (flock(file, LOCK_EX | LOCK_NB) == 0)
+    return file;
+  int result = -errno;
+  close(file);
+  return result;
+}
+
 static const char *real_variable(void *context, const char *name) {
   (void)context;
   return getenv(name);
@@ -167,6 +181,7 @@ static const struct dtr_env real_row = {
     .path_mkdir = real_path_mkdir,
     .path_list = real_path_list,
     .path_sync = real_path_sync,
+    .path_lock = real_path_lock,
     .variable = real_variable,
 };
 

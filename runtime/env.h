@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 enum dtr_file_mode {
-  DTR_FILE_READ,   /* must exist */
+  DTR_FILE_READ,   /* must exist; opening does not wait for the writer of a pipe */
   DTR_FILE_CREATE, /* made, or emptied, for writing */
   DTR_FILE_APPEND  /* made if missing, written at its end */
 };
@@ -24,6 +24,7 @@ enum dtr_file_mode {
 struct dtr_file_info {
   int64_t size; /* bytes */
   bool is_directory;
+  bool is_regular; /* has bytes of its own: no folder, pipe or device */
 };
 
 /* Called for each entry of a folder ("." and ".." left out), in no particular order. */
@@ -37,7 +38,8 @@ struct dtr_env {
 
   int (*file_open)(void *context, const char *path, enum dtr_file_mode mode); /* a handle >= 0 */
   int (*file_close)(void *context, int file);
-  /* May transfer less than asked for; a read of 0 bytes is the end of the file. */
+  /* May transfer less than asked for; a read of 0 bytes is the end of the file. A row may refuse to
+   * go on reading with -ECANCELED, when the run is to end. */
   int64_t (*file_read)(void *context, int file, void *bytes, size_t size);
   int64_t (*file_pread)(void *context, int file, void *bytes, size_t size, int64_t offset);
   int64_t (*file_write)(void *context, int file, const void *bytes, size_t size);
@@ -50,6 +52,9 @@ struct dtr_env {
   int (*path_mkdir)(void *context, const char *path); /* -EEXIST if it is there */
   int (*path_list)(void *context, const char *path, dtr_list_visitor *visit, void *visitor_context);
   int (*path_sync)(void *context, const char *path); /* a folder: its entries are on the disk */
+  /* Takes a folder for this process: a handle that file_close gives back, -EWOULDBLOCK if another
+   * process has it. Not every file system can: any other error says nothing. */
+  int (*path_lock)(void *context, const char *path);
   const char *(*variable)(void *context, const char *name); /* environment variable or NULL */
 
   /* The network's functions follow here when the runtime talks to other processes. */

@@ -106,6 +106,11 @@ static int faulty_path_sync(void *context, const char *path) {
   return fault->below->path_sync(fault->below->context, path);
 }
 
+static int faulty_path_lock(void *context, const char *path) {
+  const struct dtr_env *below = ((struct dtr_env_fault *)context)->below;
+  return below->path_lock(below->context, path);
+}
+
 static const char *faulty_variable(void *context, const char *name) {
   const struct dtr_env *below = ((struct dtr_env_fault *)context)->below;
   return below->variable(below->context, name);
@@ -129,6 +134,7 @@ struct dtr_env dtr_env_faulty(struct dtr_env_fault *fault) {
       .path_mkdir = faulty_path_mkdir,
       .path_list = faulty_path_list,
       .path_sync = faulty_path_sync,
+      .path_lock = faulty_path_lock,
       .variable = faulty_variable,
   };
 }

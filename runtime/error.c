@@ -54,8 +54,8 @@ bool dtr_error_system(struct dtr_error *error, enum dtr_status status, int error
 }
 
 bool dtr_error_memory(struct dtr_error *error, int64_t bytes, const char *what) {
-  return dtr_error_set(error, DTR_STATUS_MEMORY, "out of memory: %" PRId64 " bytes for %s", bytes,
-                       what);
+  dtr_error_set(error, DTR_STATUS_MEMORY, "out of memory: %" PRId64 " bytes for %s", bytes, what);
+  return dtr_error_hint(error, "end other programs, or use a smaller batch or a larger machine");
 }
 
 bool dtr_error_hint(struct dtr_error *error, const char *format, ...) {
@@ -106,12 +106,39 @@ int dtr_error_format(const struct dtr_error *error, char *text, size_t size) {
                   error->hint[0] ? "\n" : "");
 }
 
+/* Bytes of a valid UTF-8 character that a terminal shows, or 0. */
+static size_t shown_bytes(const unsigned char *text) {
+  if (text[0] == '\n' || (text[0] >= ' ' && text[0] < 0x7f))
+    return 1;
+  size_t more = text[0] < 0xc2   ? 0
+                : text[0] < 0xe0 ? 1
+                : text[0] < 0xf0 ? 2
+                : text[0] < 0xf5 ? 3
+                                 : 0;
+  for (size_t i = 1; i <= more; i++)
+    if ((text[i] & 0xc0) != 0x80)
+      return 0;
+  return more ? more + 1 : 0;
+}
+
+/* Names and cells of files may hold anything: what no terminal should see is shown as \xff. */
+static void put_shown(const char *text, FILE *stream) {
+  while (*text) {
+    size_t bytes = shown_bytes((const unsigned char *)text);
+    if (bytes > 0)
+      fwrite(text, 1, bytes, stream);
+    else
+      fprintf(stream, "\\x%02x", (unsigned char)*text);
+    text += bytes ? bytes : 1;
+  }
+}
+
 void dtr_error_report(struct dtr_error *error, FILE *stream) {
   if (error->reported || !dtr_error_is_set(error))
     return;
   char text[sizeof *error + 256];
   dtr_error_format(error, text, sizeof text);
-  fputs(text, stream);
+  put_shown(text, stream);
   fflush(stream);
   error->reported = true;
 }

@@ -18,7 +18,7 @@
 struct dtr_error {
   enum dtr_status status;
   bool reported;
-  int64_t step;       /* -1 = not in a step */
+  int64_t step;       /* from 1, as progress and log count; -1 = not in a step */
   char task[64];      /* "worker/0"; "" = unknown */
   char where[192];    /* source span, "fashion.dtg:14:12"; "" = none */
   char message[1024]; /* what happened, and to what */

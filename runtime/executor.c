@@ -101,8 +101,13 @@ static bool start_workers(struct dtr_executor *executor, struct dtr_error *error
     return false;
   dtr_pool_all(executor->pool, start_worker, executor);
   for (int t = 0; t < executor->threads; t++) {
-    if (executor->workers[t].why[0])
-      return dtr_error_set(error, DTR_STATUS_CONFIG, "%s", executor->workers[t].why);
+    const struct dtr_worker *worker = &executor->workers[t];
+    if (worker->why[0] && !worker->arena) {
+      dtr_error_set(error, DTR_STATUS_MEMORY, "%s", worker->why);
+      return dtr_error_hint(error, "use fewer --threads, a smaller batch or more shards");
+    }
+    if (worker->why[0])
+      return dtr_error_set(error, DTR_STATUS_CONFIG, "%s", worker->why);
     prepare_frame(executor, t);
   }
   return true;
@@ -111,7 +116,9 @@ static bool start_workers(struct dtr_executor *executor, struct dtr_error *error
 static bool start(struct dtr_executor *executor, const struct dtr_executor_options *options,
                   struct dtr_error *error) {
   const struct dtr_program *program = options->program;
-  if (!dtr_memory_check(options->env, dtr_executor_bytes(options), program->name, error))
+  int64_t bytes = dtr_executor_bytes(options);
+  if (!dtr_memory_check(options->env, bytes, program->name, error) ||
+      !dtr_memory_check_limit(options->env, bytes, options->threads, program->name, error))
     return false;
   if (options->threads_only)
     return start_workers(executor, error);

@@ -1,5 +1,6 @@
 #include "runtime/flags.h"
 
+#include "runtime/nearest.h"
 #include "runtime/team.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 
 enum kind { ON, TEXT, COUNT, LATER };
-enum { NAME = 32, DISTANCE = 2 };
+enum { NAME = 32 };
 
 struct option {
   const char *field;
@@ -46,38 +47,15 @@ static const struct option *find(const char *text, size_t length) {
   return NULL;
 }
 
-/* Edits (insert, delete, replace) between two short words. */
-static size_t distance(const char *a, size_t a_length, const char *b) {
-  size_t row[NAME + 1], b_length = strlen(b);
-  for (size_t j = 0; j <= b_length; j++)
-    row[j] = j;
-  for (size_t i = 1; i <= a_length; i++) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b_length; j++) {
-      size_t best = diagonal + (a[i - 1] != b[j - 1]);
-      best = row[j] + 1 < best ? row[j] + 1 : best;
-      best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-      diagonal = row[j];
-      row[j] = best;
-    }
-  }
-  return row[b_length];
-}
-
 static bool unknown(const char *word, const char *name, size_t length, struct dtr_error *error) {
-  char candidate[NAME], nearest[NAME] = "";
-  size_t best = DISTANCE + 1;
-  for (int i = 0; i < OPTIONS && length < NAME; i++) {
-    size_t edits = distance(name, length, flag_name(&options[i], candidate));
-    if (edits < best && edits < length) {
-      best = edits;
-      snprintf(nearest, sizeof nearest, "%s", candidate);
-    }
-  }
+  char candidate[NAME];
+  struct dtr_nearest nearest;
+  dtr_nearest_begin(&nearest, name, length);
+  for (int i = 0; i < OPTIONS; i++)
+    dtr_nearest_try(&nearest, flag_name(&options[i], candidate));
   dtr_error_set(error, DTR_STATUS_USAGE, "unknown flag \"%s\"", word);
-  if (nearest[0])
-    return dtr_error_hint(error, "did you mean --%s?", nearest);
+  if (nearest.best[0])
+    return dtr_error_hint(error, "did you mean --%s?", nearest.best);
   return dtr_error_hint(error, "--help lists the flags");
 }
 
@@ -96,7 +74,8 @@ static bool set_count(const char *name, const char *value, int64_t *count,
 }
 
 static bool twice(const char *name, struct dtr_error *error) {
-  return dtr_error_set(error, DTR_STATUS_USAGE, "--%s is given twice", name);
+  dtr_error_set(error, DTR_STATUS_USAGE, "--%s is given twice", name);
+  return dtr_error_hint(error, "give it once");
 }
 
 /* `value`: NULL if there is none. */
@@ -110,8 +89,10 @@ static bool set(const struct option *option, const char *value, struct dtr_flags
     return dtr_error_hint(error, "programs of this version run on one device of one machine");
   }
   if (option->kind == ON) {
-    if (value)
-      return dtr_error_set(error, DTR_STATUS_USAGE, "--%s takes no value", name);
+    if (value) {
+      dtr_error_set(error, DTR_STATUS_USAGE, "--%s takes no value", name);
+      return dtr_error_hint(error, "write --%s alone, or leave it out", name);
+    }
     if (*(bool *)field)
       return twice(name, error);
     *(bool *)field = true;
@@ -140,11 +121,16 @@ static bool check_together(const struct dtr_flags *flags, struct dtr_error *erro
     dtr_error_set(error, DTR_STATUS_USAGE, "--init and --resume exclude each other");
     return dtr_error_hint(error, "both say where the first values come from: use one");
   }
-  if (flags->eval_only && flags->steps != DTR_FLAG_UNSET)
-    return dtr_error_set(error, DTR_STATUS_USAGE, "--eval-only and --steps exclude each other");
-  if (flags->threads > DTR_MAX_THREADS)
-    return dtr_error_set(error, DTR_STATUS_USAGE, "--threads %lld: at most %d",
-                         (long long)flags->threads, DTR_MAX_THREADS);
+  if (flags->eval_only && flags->steps != DTR_FLAG_UNSET) {
+    dtr_error_set(error, DTR_STATUS_USAGE, "--eval-only and --steps exclude each other");
+    return dtr_error_hint(error,
+                          "an evaluation always takes the whole data set: leave --steps out");
+  }
+  if (flags->threads > DTR_MAX_THREADS) {
+    dtr_error_set(error, DTR_STATUS_USAGE, "--threads %lld: at most %d", (long long)flags->threads,
+                  DTR_MAX_THREADS);
+    return dtr_error_hint(error, "leave it out to use as many as there are processors");
+  }
   return true;
 }
 

@@ -62,10 +62,17 @@ void dtr_library_enter_thread(void) {
     set_threads(1);
 }
 
+/* `leading`: elements between two stored rows, or columns if transposed. The library's cache takes
+ * layouts for the same that differ only in the stride of an axis of one element, and then answers
+ * with the needs of whichever product came first: such an axis has one stride here. */
 static dnnl_status_t describe(dnnl_memory_desc_t *desc, int64_t rows, int64_t columns,
                               bool transpose, int64_t leading) {
   dnnl_dims_t dims = {rows, columns};
   dnnl_dims_t strides = {transpose ? 1 : leading, transpose ? leading : 1};
+  if (columns == 1)
+    strides[1] = 1;
+  if (rows == 1)
+    strides[0] = strides[1] == 1 ? columns : 1;
   return dnnl_memory_desc_init_by_strides(desc, 2, dims, dnnl_f32, strides);
 }
 

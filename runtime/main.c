@@ -5,6 +5,8 @@
 #include "runtime/signals.h"
 #include "runtime/task.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,19 +29,23 @@ static bool print(const struct dtr_program *program, const struct dtr_flags *fla
   return flags->help || flags->version || flags->plan;
 }
 
-/* The model's folder: relative to the program's own, which may have been moved along with it. */
-static void find_model_dir(const struct dtr_program *program, char *folder, size_t size) {
-  char self[4096];
+/* The model's folder: relative to the program's own, which may have been moved along with it.
+ * `folder` has room for PATH_MAX bytes. */
+static void find_model_dir(const struct dtr_program *program, char *folder) {
+  char self[PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
   self[length < 0 ? 0 : length] = 0;
   char *slash = strrchr(self, '/');
   if (slash)
     *slash = 0;
   const char *relative = program->source_dir ? program->source_dir : "";
+  char joined[2 * PATH_MAX];
   if (relative[0] == '/' || !slash)
-    snprintf(folder, size, "%s", relative);
+    snprintf(joined, sizeof joined, "%s", relative);
   else
-    snprintf(folder, size, "%s/%s", self, relative);
+    snprintf(joined, sizeof joined, "%s/%s", self, relative);
+  if (!realpath(joined, folder)) /* gone: messages say where it was */
+    snprintf(folder, PATH_MAX, "%s", joined);
 }
 
 /* Sleeps until `deadline` of the monotonic clock; a signal ends it early. */
@@ -51,7 +57,7 @@ static void sleep_until(int64_t deadline) {
 static void look_at_signals(struct dtr_task *task, int64_t now) {
   int stop = dtr_signals_stop();
   if (stop != 0)
-    dtr_task_stop(task, stop == SIGINT ? "SIGINT" : "SIGTERM");
+    dtr_task_stop(task, stop == SIGINT ? "SIGINT" : stop == SIGHUP ? "SIGHUP" : "SIGTERM");
   if (dtr_signals_take_report()) {
     char text[512];
     dtr_task_describe(task, now, text, sizeof text);
@@ -59,6 +65,34 @@ static void look_at_signals(struct dtr_task *task, int64_t now) {
     fprintf(stderr, "%s\n", text);
   }
 }
+
+/* ---- reading, which ends when a signal asks for it ---- */
+
+enum { READ_BYTES = 1 << 24 }; /* at most so many between two looks */
+
+struct reading {
+  struct dtr_task *task; /* NULL until there is one */
+};
+
+static int64_t read_watched(void *context, int file, void *bytes, size_t size) {
+  const struct dtr_env *real = dtr_env_real();
+  struct reading *reading = context;
+  if (reading->task)
+    look_at_signals(reading->task, dtr_env_now(real));
+  if (dtr_signals_stop() != 0)
+    return -ECANCELED;
+  return real->file_read(real->context, file, bytes, size < READ_BYTES ? size : READ_BYTES);
+}
+
+/* The functions of the real row need no context. */
+static struct dtr_env env_watched(struct reading *reading) {
+  struct dtr_env env = *dtr_env_real();
+  env.context = reading;
+  env.file_read = read_watched;
+  return env;
+}
+
+/* ---- the run ---- */
 
 static void drive(struct dtr_task *task, const struct dtr_env *env) {
   while (!dtr_task_finished(task)) {
@@ -104,12 +138,14 @@ static void write_no_traffic(const struct dtr_flags *flags, struct dtr_error *er
 
 static int run(const struct dtr_program *program, const struct dtr_flags *flags,
                struct dtr_error *error) {
-  char model_dir[8192];
+  char model_dir[PATH_MAX];
+  struct reading reading = {0};
+  struct dtr_env env = env_watched(&reading);
   struct dtr_task *task;
-  find_model_dir(program, model_dir, sizeof model_dir);
+  find_model_dir(program, model_dir);
   struct dtr_task_options options = {
       .program = program,
-      .env = dtr_env_real(),
+      .env = &env,
       .flags = flags,
       .name = "worker/0",
       .model_dir = model_dir,
@@ -117,6 +153,7 @@ static int run(const struct dtr_program *program, const struct dtr_flags *flags,
       .terminal = isatty(STDERR_FILENO)};
   if (!dtr_task_new(&options, &task, error))
     return finish_with(error);
+  reading.task = task;
   dtr_signals_install();
   drive(task, options.env);
   write_no_traffic(flags, dtr_task_error(task));

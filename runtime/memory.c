@@ -1,5 +1,6 @@
 #include "runtime/memory.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,4 +92,39 @@ bool dtr_memory_check(const struct dtr_env *env, int64_t bytes, const char *who,
                 dtr_memory_text(bytes, need, sizeof need),
                 dtr_memory_text(available, have, sizeof have));
   return dtr_error_hint(error, "use fewer --threads, a smaller batch or more shards");
+}
+
+/* What is left of the limit of the address space, or -1: there is none. */
+static int64_t limit_left(const struct dtr_env *env) {
+  static const char *const name = "Max address space";
+  enum { PAGE = 4096 };
+  char text[4096], *end;
+  if (!read_text(env, "/proc/self/limits", text, sizeof text))
+    return -1;
+  const char *line = strstr(text, name);
+  int64_t limit = line ? strtoll(line + strlen(name), &end, 10) : 0;
+  int64_t pages = read_number(env, "/proc/self/statm");
+  if (limit <= 0 || pages < 0) /* "unlimited" */
+    return -1;
+  return limit > pages * PAGE ? limit - pages * PAGE : 0;
+}
+
+bool dtr_memory_check_limit(const struct dtr_env *env, int64_t bytes, int threads, const char *who,
+                            struct dtr_error *error) {
+  /* Measured: oneDNN with the code that it makes, and a stack for each thread and the data's. */
+  static const int64_t library = 24 << 20, stack = 9 << 20;
+  char need[32], have[32];
+  int64_t left = limit_left(env), all = library + stack * (threads + 1);
+  if (__builtin_add_overflow(all, bytes, &all))
+    all = INT64_MAX;
+  if (left < 0)
+    return true;
+  mallopt(M_ARENA_MAX, 1); /* each arena reserves 64 MB of it */
+  if (all <= left)
+    return true;
+  dtr_error_set(error, DTR_STATUS_MEMORY,
+                "%s with %d threads needs %s of address space, %s are left of its limit", who,
+                threads, dtr_memory_text(all, need, sizeof need),
+                dtr_memory_text(left, have, sizeof have));
+  return dtr_error_hint(error, "raise the limit (ulimit -v), or use fewer --threads");
 }

@@ -20,6 +20,10 @@ int64_t dtr_memory_available(const struct dtr_env *env);
 /* Refuses with both numbers if fewer than `bytes` are available. `who`: the program's name. */
 bool dtr_memory_check(const struct dtr_env *env, int64_t bytes, const char *who,
                       struct dtr_error *error);
+/* The same against a limit of the address space (ulimit -v), of which threads and the library take
+ * their share, too: oneDNN does not survive without memory. True where there is no limit. */
+bool dtr_memory_check_limit(const struct dtr_env *env, int64_t bytes, int threads, const char *who,
+                            struct dtr_error *error);
 /* "3.1 GB"; returns `text`. */
 const char *dtr_memory_text(int64_t bytes, char *text, size_t size);
 

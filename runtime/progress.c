@@ -14,9 +14,9 @@ enum {
 };
 static const int64_t refresh = 100 * 1000 * 1000; /* ns */
 
-/* A failure to show is no failure of the run. */
-static void put(struct dtr_progress *progress, int file, const char *text) {
-  (void)dtr_env_write_all(progress->env, file, text, strlen(text));
+/* A failure to show is no failure of the run, but for its result. */
+static int put(struct dtr_progress *progress, int file, const char *text) {
+  return dtr_env_write_all(progress->env, file, text, strlen(text));
 }
 
 void dtr_progress_close(struct dtr_progress *progress) {
@@ -25,11 +25,11 @@ void dtr_progress_close(struct dtr_progress *progress) {
   progress->line_open = false;
 }
 
-static void put_line(struct dtr_progress *progress, const char *text) {
+static int put_line(struct dtr_progress *progress, const char *text) {
   char line[LINE + 64];
   dtr_progress_close(progress);
   snprintf(line, sizeof line, "%s\n", text);
-  put(progress, STDOUT, line);
+  return put(progress, STDOUT, line);
 }
 
 void dtr_progress_init(struct dtr_progress *progress, const struct dtr_program *program,
@@ -113,10 +113,17 @@ void dtr_progress_evaluation(struct dtr_progress *progress, const struct dtr_rec
 void dtr_progress_result(struct dtr_progress *progress, const struct dtr_record *record) {
   char text[LINE];
   evaluation_text(progress, record, text, sizeof text);
-  put_line(progress, text);
+  progress->failure = put_line(progress, text);
 }
 
 void dtr_progress_note(struct dtr_progress *progress, const char *text) {
   if (!progress->quiet)
     put_line(progress, text);
+}
+
+void dtr_progress_warn(struct dtr_progress *progress, const char *text) {
+  char line[LINE + 64];
+  dtr_progress_close(progress);
+  snprintf(line, sizeof line, "warning: %s\n", text);
+  put(progress, STDERR, line);
 }

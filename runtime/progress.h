@@ -25,6 +25,7 @@ struct dtr_progress {
   const struct dtr_env *env;
   bool quiet, terminal;
   bool line_open; /* the terminal's line is not ended */
+  int failure;    /* of showing a result: a negative errno */
   int64_t first_step, end_step;
   int64_t last_time; /* of the line before, and its step: rates are since then */
   int64_t last_step;
@@ -53,6 +54,8 @@ void dtr_progress_evaluation(struct dtr_progress *progress, const struct dtr_rec
 void dtr_progress_result(struct dtr_progress *progress, const struct dtr_record *record);
 /* A remark, such as where a checkpoint went; not when quiet. */
 void dtr_progress_note(struct dtr_progress *progress, const char *text);
+/* What the user should know also when quiet: on stderr. */
+void dtr_progress_warn(struct dtr_progress *progress, const char *text);
 /* Ends an open line, before anything else writes to the terminal. */
 void dtr_progress_close(struct dtr_progress *progress);
 

@@ -36,8 +36,11 @@ static bool report_range(const struct dtr_program *program, const struct dtr_ker
     snprintf(place, sizeof place, "at position %lld", (long long)fault->position);
   dtr_error_set(error, DTR_STATUS_RANGE, "%s %lld %s is out of range 0..%lld", name,
                 (long long)fault->value, place, (long long)desc->check_limit - 1);
-  dtr_error_where(error, desc->where);
-  return dtr_error_hint(error, "correct the data, or make the model's size fit its values");
+  dtr_error_where(error, input ? input->where : desc->where);
+  return dtr_error_hint(error,
+                        "%s takes it as an index: correct the data, or make the model's size fit "
+                        "its values",
+                        desc->where ? desc->where : desc->name);
 }
 
 bool dtr_report_fault(const struct dtr_program *program, const struct dtr_watch *watch,
@@ -97,6 +100,18 @@ bool dtr_report_not_finite(const struct dtr_program *program, double loss,
   if (where)
     dtr_error_where(error, where);
   return dtr_error_hint(error, "%s", hint);
+}
+
+bool dtr_report_variable(const struct dtr_program *program, const struct dtr_finding *finding,
+                         struct dtr_error *error) {
+  const struct dtr_variable *variable = &program->variables[finding->index];
+  dtr_error_set(error, DTR_STATUS_NUMERIC,
+                "the variable %s is %s at element %lld, so nothing is saved: the loss was finite, "
+                "but the update made it so",
+                variable->path, value_text(finding->value), (long long)finding->element);
+  dtr_error_where(error, variable->where);
+  return dtr_error_hint(error, "lower the learning rate, clip the gradients, or look for a root or "
+                               "logarithm whose slope at zero is infinite");
 }
 
 bool dtr_find_variable(const struct dtr_program *program, const char *variables,

@@ -35,6 +35,9 @@ struct dtr_finding {
 /* "the loss is nan: the first tensor that is not finite is ...". Always returns false. */
 bool dtr_report_not_finite(const struct dtr_program *program, double loss,
                            const struct dtr_finding *finding, struct dtr_error *error);
+/* The same for a variable that an update has spoilt although the loss was finite. */
+bool dtr_report_variable(const struct dtr_program *program, const struct dtr_finding *finding,
+                         struct dtr_error *error);
 
 /* First variable, or first fed input value, that is not finite. False: all are. */
 bool dtr_find_variable(const struct dtr_program *program, const char *variables,

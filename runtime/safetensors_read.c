@@ -232,13 +232,15 @@ static bool prefix_read(struct dtr_safetensors *file, uint64_t *length, struct d
 static bool file_open(struct dtr_safetensors *file, struct dtr_error *error) {
   file->file = file->env->file_open(file->env->context, file->path, DTR_FILE_READ);
   if (file->file < 0)
-    return dtr_error_system(error, DTR_STATUS_IO, file->file, "%s", file->path);
+    return dtr_error_system(error, DTR_STATUS_IO, file->file, "cannot open %s", file->path);
   struct dtr_file_info info;
   int result = file->env->file_info(file->env->context, file->file, &info);
   if (result == 0 && info.is_directory)
     result = -EISDIR;
   if (result < 0)
     return dtr_error_system(error, DTR_STATUS_IO, result, "%s", file->path);
+  if (!info.is_regular)
+    return damaged(file, "a pipe or a device, not a file", error);
   file->size = info.size;
   return true;
 }

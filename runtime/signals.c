@@ -25,6 +25,13 @@ void dtr_signals_install(void) {
   sigaction(SIGTERM, &action, NULL);
   action.sa_handler = ask_report;
   sigaction(SIGUSR1, &action, NULL);
+  struct sigaction before;
+  action.sa_handler = ask_stop;
+  if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* nohup */
+    sigaction(SIGHUP, &action, NULL);
+  /* A file that may not grow is an error of the write, as a full disk is. */
+  action.sa_handler = SIG_IGN;
+  sigaction(SIGXFSZ, &action, NULL);
 }
 
 int dtr_signals_stop(void) {

@@ -50,7 +50,7 @@ static enum dtr_task_state explain_fault(struct dtr_task *task) {
   }
   struct dtr_rows rows = rows_of(task, shard);
   dtr_report_fault(task->program, &watch, &fault, &rows, &task->error);
-  dtr_error_step(&task->error, task->step);
+  dtr_error_step(&task->error, task->step + 1);
   return DTR_TASK_FINISH;
 }
 
@@ -85,13 +85,23 @@ static void find_origin(struct dtr_task *task, struct dtr_finding *finding) {
   *finding = (struct dtr_finding){.origin = DTR_ORIGIN_SUM, .value = task->results[0]};
 }
 
+void dtr_task_keep_hint(struct dtr_task *task) {
+  const char *folder = task->options.flags->checkpoint_dir;
+  char *hint = task->error.hint;
+  size_t length = strlen(hint), room = sizeof task->error.hint - length;
+  if (folder && task->saved_step >= 0)
+    snprintf(hint + length, room, "; the checkpoint of step %lld is in %s",
+             (long long)task->saved_step, folder);
+}
+
 /* The loss is looked at before the update, so that a bad step changes nothing. */
 static enum dtr_task_state explain_loss(struct dtr_task *task) {
   struct dtr_finding finding;
   dtr_executor_release(task->executor, task->contribution);
   find_origin(task, &finding);
   dtr_report_not_finite(task->program, task->results[0], &finding, &task->error);
-  dtr_error_step(&task->error, task->step);
+  dtr_task_keep_hint(task);
+  dtr_error_step(&task->error, task->step + 1);
   return DTR_TASK_FINISH;
 }
 
@@ -110,7 +120,7 @@ static enum dtr_task_state reduce(struct dtr_task *task) {
 static bool update_failed(struct dtr_task *task, const struct dtr_fault *fault) {
   dtr_error_set(&task->error, DTR_STATUS_MEMORY, "a kernel of the optimizer failed (%lld, %lld)",
                 (long long)fault->code, (long long)fault->value);
-  return dtr_error_step(&task->error, task->step);
+  return dtr_error_step(&task->error, task->step + 1);
 }
 
 void dtr_task_count_step(struct dtr_task *task, int64_t epoch) {
@@ -204,6 +214,7 @@ bool dtr_task_new(const struct dtr_task_options *options, struct dtr_task **task
   made->program = options->program;
   made->results = results;
   made->evaluated_step = made->saved_step = DTR_NO_STEP;
+  made->checkpoint_lock = -1;
   made->since = dtr_env_now(options->env);
   dtr_error_clear(&made->error);
   dtr_progress_init(&made->progress, options->program, options->env, options->flags->quiet,
@@ -221,6 +232,8 @@ void dtr_task_free(struct dtr_task *task) {
     dtr_data_close(task->evaluate_on);
   dtr_data_close(task->data);
   dtr_executor_free(task->executor);
+  if (task->checkpoint_lock >= 0)
+    task->options.env->file_close(task->options.env->context, task->checkpoint_lock);
   dtr_trace_free(task->trace);
   free(task->results);
   free(task);

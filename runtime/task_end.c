@@ -1,4 +1,5 @@
 /* What follows a step: evaluation, checkpoints, and the end of the run. */
+#include "runtime/report.h"
 #include "runtime/task_parts.h"
 
 #include <string.h>
@@ -85,11 +86,24 @@ enum dtr_task_state dtr_task_evaluate(struct dtr_task *task) {
 
 /* ---- checkpoints ---- */
 
+/* What is saved must be worth it: a finite loss can have a gradient that is not. */
+static bool parameters_are_good(struct dtr_task *task) {
+  const struct dtr_program *program = task->program;
+  struct dtr_finding finding;
+  if (!dtr_find_variable(program, task->variables, &finding))
+    return true;
+  dtr_report_variable(program, &finding, &task->error);
+  dtr_task_keep_hint(task);
+  return dtr_error_step(&task->error, task->step);
+}
+
 enum dtr_task_state dtr_task_checkpoint(struct dtr_task *task) {
   const struct dtr_task_options *options = &task->options;
   struct dtr_checkpoint_state state = {.step = task->step,
                                        .epoch = task->step / task->steps_per_epoch,
                                        .seed = task->program->train.seed};
+  if (!parameters_are_good(task))
+    return DTR_TASK_FINISH;
   int64_t begin = dtr_task_begin_phase(task);
   bool saved = dtr_checkpoint_save(options->env, task->program, options->flags->checkpoint_dir,
                                    task->program->train.checkpoint_keep, task->variables,
@@ -135,6 +149,29 @@ static void show_results(struct dtr_task *task) {
     return;
   }
   dtr_progress_result(&task->progress, &record);
+  if (task->progress.failure < 0)
+    dtr_error_system(&task->error, DTR_STATUS_IO, task->progress.failure,
+                     "cannot write the results to the standard output");
+  if (task->progress.failure < 0)
+    dtr_error_hint(&task->error, "all else is done; --log FILE writes results, too");
+}
+
+static bool save(struct dtr_task *task) {
+  const struct dtr_flags *flags = task->options.flags;
+  if (!parameters_are_good(task))
+    return false;
+  if (dtr_tensors_save(task->options.env, task->program, flags->save, task->variables,
+                       &task->error))
+    return true;
+  if (flags->checkpoint_dir && task->saved_step == task->step)
+    return dtr_error_hint(&task->error,
+                          "the checkpoint of step %lld is good: make room, then --checkpoint-dir "
+                          "%s --resume with --save",
+                          (long long)task->step, flags->checkpoint_dir);
+  return dtr_error_hint(&task->error,
+                        "--save needs about %lld bytes; --checkpoint-dir DIR would "
+                        "have kept the state",
+                        (long long)task->program->variables_bytes);
 }
 
 static void write_trace(struct dtr_task *task) {
@@ -151,13 +188,16 @@ enum dtr_task_state dtr_task_finish(struct dtr_task *task) {
   const struct dtr_flags *flags = task->options.flags;
   bool good = !dtr_error_is_set(&task->error);
   if (good && flags->save && !flags->eval_only && task->step >= task->end_step)
-    dtr_tensors_save(task->options.env, task->program, flags->save, task->variables, &task->error);
+    save(task);
   if (good && stopped_early(task))
     explain_stop(task);
   dtr_progress_close(&task->progress);
   if (!dtr_error_is_set(&task->error))
     show_results(task);
+  good = !dtr_error_is_set(&task->error);
   write_trace(task);
   dtr_log_close(&task->log, &task->error);
+  if (good && dtr_error_is_set(&task->error))
+    dtr_error_hint(&task->error, "all else is done; --log and --trace need room to write");
   return DTR_TASK_DONE;
 }

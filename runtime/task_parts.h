@@ -59,6 +59,7 @@ struct dtr_task {
   double *results;    /* of the last step: loss, metrics */
   const double *evaluation; /* of the last evaluation */
 
+  int checkpoint_lock; /* a handle; negative: none */
   bool evaluate_due, checkpoint_due, evaluating;
   int64_t evaluated_step, saved_step; /* DTR_NO_STEP: not yet */
   const char *stop;                   /* why, or NULL */
@@ -66,6 +67,9 @@ struct dtr_task {
 
 typedef enum dtr_task_state dtr_task_step(struct dtr_task *task);
 dtr_task_step dtr_task_start, dtr_task_restore;
+/* What is written later must not fail then for a reason that is known now. Takes the checkpoint
+ * folder for this process. */
+bool dtr_task_check_outputs(struct dtr_task *task);
 dtr_task_step dtr_task_evaluate, dtr_task_checkpoint, dtr_task_finish;
 
 /* The parts of start and restore, in this order; false: the error says why. */
@@ -85,6 +89,8 @@ enum dtr_task_state dtr_task_end_evaluation(struct dtr_task *task, bool complete
 enum dtr_task_state dtr_task_next(const struct dtr_task *task);
 /* Decides what is due now that `step` steps are done. */
 void dtr_task_schedule(struct dtr_task *task);
+/* Adds to the hint of an error what there is to go back to. */
+void dtr_task_keep_hint(struct dtr_task *task);
 bool dtr_task_ending(const struct dtr_task *task);
 static inline int64_t dtr_task_begin_phase(const struct dtr_task *task) {
   return task->trace ? dtr_trace_now(task->trace) : 0;

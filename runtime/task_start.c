@@ -3,8 +3,6 @@
 
 #include "runtime/init.h"
 
-#include <string.h>
-
 enum { NO_DATASET = UINT32_MAX };
 
 static bool open_data(struct dtr_task *task, uint32_t index, struct dtr_data **data) {
@@ -34,30 +32,16 @@ bool dtr_task_open_data(struct dtr_task *task) {
   return open_data(task, evaluate, &task->evaluate_on);
 }
 
-/* What is written at the end must not fail then for a reason that is known now. */
-static bool check_save(struct dtr_task *task) {
-  const struct dtr_task_options *options = &task->options;
-  const char *path = options->flags->save, *slash = path ? strrchr(path, '/') : NULL;
-  struct dtr_file_info info;
-  char folder[4096];
-  if (!slash || slash == path)
-    return true;
-  snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-  int status = options->env->path_info(options->env->context, folder, &info);
-  if (status == 0 && info.is_directory)
-    return true;
-  dtr_error_set(&task->error, DTR_STATUS_IO, "--save %s: there is no folder %s", path, folder);
-  return dtr_error_hint(&task->error, "make the folder first");
-}
-
 bool dtr_task_open_outputs(struct dtr_task *task, int threads) {
   const struct dtr_task_options *options = &task->options;
-  if (!check_save(task))
+  if (!dtr_task_check_outputs(task))
     return false;
   if (options->flags->trace && !dtr_trace_new(options->env, options->flags->trace, threads,
                                               &task->trace, &task->error))
-    return false;
-  return dtr_log_open(options->env, task->program, options->flags->log, &task->log, &task->error);
+    return dtr_error_hint(&task->error, "--trace names a file that you may write to");
+  if (!dtr_log_open(options->env, task->program, options->flags->log, &task->log, &task->error))
+    return dtr_error_hint(&task->error, "--log names a file that you may write to");
+  return true;
 }
 
 static bool start(struct dtr_task *task) {
@@ -113,7 +97,20 @@ bool dtr_task_plan_steps(struct dtr_task *task) {
 
 static void remark(void *context, const char *text) {
   struct dtr_task *task = context;
-  dtr_progress_note(&task->progress, text);
+  dtr_progress_warn(&task->progress, text);
+}
+
+/* The checkpoint counts epochs of the data as it was. */
+static void warn_of_other_data(struct dtr_task *task, const struct dtr_checkpoint_state *state) {
+  char text[256];
+  if (task->steps_per_epoch == 0 || state->step / task->steps_per_epoch == state->epoch)
+    return;
+  snprintf(text, sizeof text,
+           "data %s has another size than before: step %lld was in epoch %lld, now it is in epoch "
+           "%lld",
+           dtr_data_name(task->data), (long long)state->step, (long long)state->epoch + 1,
+           (long long)(state->step / task->steps_per_epoch + 1));
+  dtr_progress_warn(&task->progress, text);
 }
 
 static bool resume(struct dtr_task *task, struct dtr_remarks remarks) {
@@ -123,10 +120,16 @@ static bool resume(struct dtr_task *task, struct dtr_remarks remarks) {
   if (!dtr_checkpoint_load(options->env, task->program, options->flags->checkpoint_dir,
                            task->variables, remarks, &state, used, sizeof used, &task->error))
     return false;
+  warn_of_other_data(task, &state);
   task->step = state.step;
   task->saved_step = state.step;
   snprintf(text, sizeof text, "resuming from %s at step %lld", used, (long long)state.step);
   dtr_progress_note(&task->progress, text);
+  if (task->data && state.step > task->end_step) {
+    snprintf(text, sizeof text, "nothing is trained: step %lld is beyond step %lld, the last one",
+             (long long)state.step, (long long)task->end_step);
+    dtr_progress_warn(&task->progress, text);
+  }
   return true;
 }
 
@@ -138,9 +141,12 @@ bool dtr_task_load(struct dtr_task *task) {
   if (!dtr_init_variables(task->program, task->program->train.seed, task->variables,
                           &task->error))
     return false;
-  return !options->flags->init ||
-         dtr_tensors_init(options->env, task->program, options->flags->init, task->variables,
-                          remarks, &task->error);
+  if (!options->flags->init || dtr_tensors_init(options->env, task->program, options->flags->init,
+                                                task->variables, remarks, &task->error))
+    return true;
+  return dtr_error_hint(&task->error,
+                        "--init takes a safetensors file, such as --save writes, with "
+                        "every parameter of the model");
 }
 
 /* `end_step` of the feed: 0 would mean no end. */

@@ -69,15 +69,25 @@ static const struct dtg_node *checked_node(const struct dtg_plan_function *funct
   return NULL;
 }
 
+// A kernel shared by several launches has the buffer names of the first: this launch's node knows better.
+static const char *output_name(const struct cg_host *h, int function,
+                               const struct dtg_plan_step *step, uint32_t buffer) {
+  const char *name = cg_host_location_name(h, function, &step->args.data[buffer]);
+  if (name) return name;
+  if (buffer >= step->nodes.len || step->nodes.data[buffer] == DTG_NO_NODE) return "";
+  const struct dtg_node *node =
+      dtg_graph_node(h->in->plan->functions[function].graph, step->nodes.data[buffer]);
+  return node->name ? node->name : node->op->name;
+}
+
 static void put_outputs(const struct cg_host *h, int function, const struct dtg_plan_step *step,
                         const struct cg_kernel *kernel) {
   uint32_t count = 0;
   struct dtg_strbuf text = {0};
   for (uint32_t b = 0; b < kernel->buffers.len && count < 8; b++) {
     const struct cg_buffer *buffer = &kernel->buffers.data[b];
-    if (!buffer->written) continue;
-    const char *name = cg_host_location_name(h, function, &step->args.data[b]);
-    if (!name) name = buffer->name ? buffer->name : "";
+    if (!buffer->written || buffer->elements == 0) continue;
+    const char *name = output_name(h, function, step, b);
     dtg_strbuf_printf(&text, "%s{%u, %s, %lld, \"%s\"}", count ? ", " : "", b,
                       dtype_names[buffer->dtype], (long long)buffer->elements, name);
     count++;

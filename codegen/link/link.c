@@ -98,9 +98,10 @@ static const char *kernel_file(struct dtg_ctx *ctx, const struct cg_link_input *
 
 static void read_log(int fd, struct dtg_strbuf *log) {
   char bytes[4096];
-  lseek(fd, 0, SEEK_SET);
-  for (ssize_t count; (count = read(fd, bytes, sizeof bytes)) > 0 && log->len < 65536;)
-    dtg_strbuf_write(log, bytes, (size_t)count);
+  ssize_t count = pread(fd, bytes, sizeof bytes, 0);
+  if (count <= 0) return;
+  dtg_strbuf_puts(log, ":\n");
+  dtg_strbuf_write(log, bytes, (size_t)count - (bytes[count - 1] == '\n'));
 }
 
 static bool run_compiler(struct dtg_ctx *ctx, const char *folder, const struct argument_list *list) {
@@ -125,8 +126,9 @@ static bool run_compiler(struct dtg_ctx *ctx, const char *folder, const struct a
          "the program needs a C compiler to be linked, and `%s` cannot be started", compiler);
   } else if (!good) {
     struct dtg_strbuf log = {0};
+    dtg_strbuf_printf(&log, "`%s` failed", compiler);
     read_log(fileno(log_file), &log);
-    fail(ctx, "the host source is in the output folder", "`cc` failed:\n%s", dtg_strbuf_text(&log));
+    fail(ctx, "the host source is in the output folder", "%s", dtg_strbuf_text(&log));
     dtg_strbuf_free(&log);
   }
   fclose(log_file);

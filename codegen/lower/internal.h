@@ -5,7 +5,8 @@
 #include "codegen/lower/lower.h"
 #include "compiler/ir/group.h"
 
-/* Elements of a tile, and below how many a kernel is one tile: waking a thread costs microseconds. */
+/* Elements of a tile, and below how many a kernel is one tile: waking a thread costs microseconds.
+ */
 enum { CG_TILE_ELEMENTS = 16384, CG_ONE_TILE = 32768, CG_TILE_COLUMNS = 64 };
 
 /* The loops of a group into `kernel`, whose buffers have been added. `block`: elements of a tile, which

@@ -16,7 +16,8 @@ struct cg_lowering {
   DTG_VEC(const char *) keys; /* per kernel of the plan: its text without names, interned */
 };
 
-static const char *buffer_name(const struct dtg_graph *graph, const struct dtg_nest_buffer *buffer) {
+static const char *buffer_name(const struct dtg_graph *graph,
+                               const struct dtg_nest_buffer *buffer) {
   const char *key = NULL;
   if (buffer->node == DTG_NO_NODE)
     return "scratch";
@@ -121,8 +122,8 @@ bool cg_lower(struct dtg_ctx *ctx, struct dtg_plan *plan) {
     for (size_t s = 0; s < plan->functions[i].steps.len; s++) {
       struct dtg_plan_step *step = &plan->functions[i].steps.data[s];
       const struct dtg_group *group = &it.function->groups->groups[step->group];
-      step->kernel = share(&it, lower_step(&it, step),
-                           cg_lower_label(plan->arena, it.function->graph, group));
+      step->kernel =
+          share(&it, lower_step(&it, step), cg_lower_label(plan->arena, it.function->graph, group));
     }
   }
   return true;

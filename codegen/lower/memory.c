@@ -1,4 +1,5 @@
-/* Kernels of their own that move or combine what lies in memory: scatter_add, pad, concat, tree_sum. */
+/* Kernels of their own that move or combine what lies in memory: scatter_add, pad, concat,
+ * tree_sum. */
 #include "codegen/lower/internal.h"
 
 #include "compiler/base/bug.h"
@@ -42,7 +43,8 @@ static void scatter_start(struct cg_scatter *it, enum dtg_dtype dtype) {
   cg_loop_end(&it->b);
 }
 
-/* Picks in order, so that repeats add up the same way every time; those out of range add nothing. */
+/* Picks in order, so that repeats add up the same way every time; those out of range add nothing.
+ */
 static void scatter_add(struct cg_scatter *it) {
   struct cg_builder *b = &it->b;
   uint32_t pick = cg_loop_begin(b, CG_LOOP_SEQUENTIAL, it->picks);
@@ -74,8 +76,8 @@ static int64_t scatter_tiles(struct cg_scatter *it) {
     return 1;
   if (it->lead > 1)
     return it->lead;
-  it->columns = (CG_TILE_ELEMENTS / (it->extent + it->picks) / CG_TILE_COLUMNS + 1) *
-                CG_TILE_COLUMNS;
+  it->columns =
+      (CG_TILE_ELEMENTS / (it->extent + it->picks) / CG_TILE_COLUMNS + 1) * CG_TILE_COLUMNS;
   if (it->columns > it->inner)
     it->columns = it->inner;
   return (it->inner - 1) / it->columns + 1;
@@ -210,8 +212,8 @@ static void tree_store(struct cg_builder *b, uint32_t buffer, int64_t base, uint
   cg_store(b, &address, value);
 }
 
-/* Pairs of neighbours, level by level, an odd one going up as it is: the same tree as splitting at the
- * largest power of two below the count. */
+/* Pairs of neighbours, level by level, an odd one going up as it is: the same tree as splitting at
+ * the largest power of two below the count. */
 void cg_lower_tree(struct cg_kernel *kernel, const struct dtg_graph *graph,
                    const struct dtg_group *group) {
   const struct dtg_node *node = dtg_graph_node(graph, group->members[0]);

@@ -1,17 +1,26 @@
-/* A nest as loops: kept axes outside, one pass over the reduced axes after the other inside; the last
- * axis is the vector loop. A value is emitted in the outermost loop where all it needs is known. */
+/* A nest as loops: kept axes outside, one pass over the reduced axes after the other inside; the
+ * last axis is the vector loop. A value is emitted in the outermost loop where all it needs is
+ * known. */
 #include "codegen/lower/internal.h"
 
 #include "compiler/base/bug.h"
 
 #include <string.h>
 
+/* Where a gather reads: its position along the axis, and whether that is in range (CG_NO_VALUE: it
+ * is known to be). Emitted as soon as the index is known, so that whole rows are read by one
+ * position. */
+struct cg_pick {
+  uint32_t at, inside;
+};
+
 struct cg_nest_emitter {
   struct cg_builder builder;
   const struct dtg_nest *nest;
   uint32_t *slots; /* per value: its instruction, or CG_NO_VALUE */
   uint32_t *accumulators;
-  bool *needed; /* of the pass being emitted */
+  struct cg_pick *picks; /* per GATHER value */
+  bool *needed;          /* of the pass being emitted */
   uint32_t *cached;
   uint32_t loops[DTG_FORM_AXES]; /* per axis: its open loop */
   uint32_t open;                 /* mask of the axes */
@@ -44,8 +53,7 @@ static uint32_t form_value(struct cg_nest_emitter *it, const struct dtg_form *fo
   }
   if (sum == CG_NO_VALUE)
     return cg_const_i(b, DTG_I64, form->base);
-  return form->base == 0 ? sum
-                         : cg_binary(b, CG_ADD, sum, cg_const_i(b, DTG_I64, form->base));
+  return form->base == 0 ? sum : cg_binary(b, CG_ADD, sum, cg_const_i(b, DTG_I64, form->base));
 }
 
 uint32_t cg_lower_const(struct cg_builder *builder, enum dtg_dtype dtype, double value) {
@@ -84,29 +92,57 @@ static bool is_checked(const struct cg_nest_emitter *it, uint32_t operand, int64
   return node->op->flags & DTG_OP_CHECKS && dtg_node_int(node, "limit", INT64_MAX) <= extent;
 }
 
-/* An index that nothing has checked reads 0 where it is out of range. */
-static uint32_t emit_gather(struct cg_nest_emitter *it, const struct dtg_nest_value *value) {
-  struct cg_builder *b = &it->builder;
+static const struct dtg_shape *gather_table(const struct cg_nest_emitter *it,
+                                            const struct dtg_nest_value *value, uint32_t *axis) {
   const struct dtg_graph *graph = it->nest->links->graph;
   const struct dtg_node *node = dtg_graph_node(graph, value->node);
-  const struct dtg_shape *table = &dtg_graph_node(graph, node->inputs[0])->type.shape;
-  uint32_t axis = (uint32_t)dtg_node_int(node, "axis", 0);
-  int64_t strides[DTG_MAX_RANK], extent = table->dims[axis];
-  uint32_t at = cg_cast(b, it->slots[value->operands[0]], DTG_I64), inside = CG_NO_VALUE;
-  struct cg_address address = address_of(it, value->buffer, &value->index[0]);
-  dtg_shape_strides(table, strides);
-  if (!is_checked(it, value->operands[0], extent)) {
-    uint32_t zero = cg_const_i(b, DTG_I64, 0);
-    inside = cg_binary(b, CG_AND, cg_binary(b, CG_GE, at, zero),
-                       cg_binary(b, CG_LT, at, cg_const_i(b, DTG_I64, extent)));
-    at = cg_select(b, inside, at, zero);
+  *axis = (uint32_t)dtg_node_int(node, "axis", 0);
+  return &dtg_graph_node(graph, node->inputs[0])->type.shape;
+}
+
+/* An index that nothing has checked reads element 0, of which emit_gather makes 0. */
+static void emit_pick(struct cg_nest_emitter *it, const struct dtg_nest_value *value,
+                      struct cg_pick *pick) {
+  struct cg_builder *b = &it->builder;
+  uint32_t axis;
+  int64_t extent = gather_table(it, value, &axis)->dims[axis];
+  pick->at = cg_cast(b, it->slots[value->operands[0]], DTG_I64);
+  pick->inside = CG_NO_VALUE;
+  if (is_checked(it, value->operands[0], extent))
+    return;
+  uint32_t zero = cg_const_i(b, DTG_I64, 0);
+  pick->inside = cg_binary(b, CG_AND, cg_binary(b, CG_GE, pick->at, zero),
+                           cg_binary(b, CG_LT, pick->at, cg_const_i(b, DTG_I64, extent)));
+  pick->at = cg_select(b, pick->inside, pick->at, zero);
+}
+
+/* `wanted`: values of the pass; NULL: all. */
+static void emit_picks(struct cg_nest_emitter *it, const bool *wanted) {
+  for (uint32_t i = 0; i < it->nest->values.len; i++) {
+    const struct dtg_nest_value *value = &it->nest->values.data[i];
+    if (value->kind == DTG_VALUE_GATHER && it->picks[i].at == CG_NO_VALUE &&
+        it->slots[value->operands[0]] != CG_NO_VALUE && (!wanted || wanted[i]))
+      emit_pick(it, value, &it->picks[i]);
   }
-  address.dynamic = at;
+}
+
+static uint32_t emit_gather(struct cg_nest_emitter *it, uint32_t index) {
+  struct cg_builder *b = &it->builder;
+  const struct dtg_nest_value *value = &it->nest->values.data[index];
+  struct cg_pick *pick = &it->picks[index];
+  uint32_t axis;
+  int64_t strides[DTG_MAX_RANK];
+  struct cg_address address = address_of(it, value->buffer, &value->index[0]);
+  dtg_shape_strides(gather_table(it, value, &axis), strides);
+  if (pick->at == CG_NO_VALUE)
+    emit_pick(it, value, pick);
+  address.dynamic = pick->at;
   address.dynamic_coef = strides[axis];
   uint32_t element = cg_load(b, &address);
-  if (inside == CG_NO_VALUE)
+  if (pick->inside == CG_NO_VALUE)
     return element;
-  return cg_select(b, inside, element, cg_lower_const(b, node->type.dtype, 0));
+  enum dtg_dtype dtype = b->kernel->buffers.data[value->buffer].dtype;
+  return cg_select(b, pick->inside, element, cg_lower_const(b, dtype, 0));
 }
 
 static uint32_t emit_value(struct cg_nest_emitter *it, uint32_t index) {
@@ -119,7 +155,7 @@ static uint32_t emit_value(struct cg_nest_emitter *it, uint32_t index) {
   case DTG_VALUE_COMPUTE:
     return emit_compute(it, value);
   case DTG_VALUE_GATHER:
-    return emit_gather(it, value);
+    return emit_gather(it, index);
   default:
     dtg_bug("a reduction is read at the end of its pass");
   }
@@ -140,6 +176,7 @@ static void emit_row_values(struct cg_nest_emitter *it) {
         value->level <= it->level)
       it->slots[i] = emit_value(it, i);
   }
+  emit_picks(it, NULL);
 }
 
 static void emit_pass_values(struct cg_nest_emitter *it) {
@@ -153,6 +190,7 @@ static void emit_pass_values(struct cg_nest_emitter *it) {
     it->slots[i] = it->cached[i] ? load_output(it, &it->nest->outputs.data[it->cached[i] - 1])
                                  : emit_value(it, i);
   }
+  emit_picks(it, it->needed);
 }
 
 static void store_output(struct cg_nest_emitter *it, const struct dtg_nest_output *output) {
@@ -162,14 +200,11 @@ static void store_output(struct cg_nest_emitter *it, const struct dtg_nest_outpu
 
 static void open_axis(struct cg_nest_emitter *it, uint32_t axis) {
   const struct dtg_nest_axis *a = &it->nest->axes[axis];
-  enum cg_loop_kind kind =
-      axis + 1 == it->nest->rank ? CG_LOOP_VECTOR : CG_LOOP_SEQUENTIAL;
+  enum cg_loop_kind kind = axis + 1 == it->nest->rank ? CG_LOOP_VECTOR : CG_LOOP_SEQUENTIAL;
   if (axis == it->cut_axis)
-    it->loops[axis] =
-        cg_loop_begin_block(&it->builder, kind, it->cut, it->parallel, a->extent);
+    it->loops[axis] = cg_loop_begin_block(&it->builder, kind, it->cut, it->parallel, a->extent);
   else if (a->block != 0)
-    it->loops[axis] =
-        cg_loop_begin_block(&it->builder, kind, a->block, it->parallel, a->extent);
+    it->loops[axis] = cg_loop_begin_block(&it->builder, kind, a->block, it->parallel, a->extent);
   else
     it->loops[axis] = cg_loop_begin(&it->builder, kind, a->extent);
   it->open |= 1u << axis;
@@ -210,8 +245,8 @@ static void accumulate(struct cg_nest_emitter *it, uint32_t pass) {
     const struct dtg_nest_value *value = &nest->values.data[i];
     const struct dtg_node *node = value_node(nest, i);
     uint32_t position = is_arg(node) ? form_value(it, &value->index[0]) : CG_NO_VALUE;
-    uint32_t element = cg_cast(&it->builder, it->slots[value->operands[0]],
-                               accumulator_type(nest, node));
+    uint32_t element =
+        cg_cast(&it->builder, it->slots[value->operands[0]], accumulator_type(nest, node));
     cg_acc_add(&it->builder, it->accumulators[i], element, position);
   }
 }
@@ -227,8 +262,12 @@ static void store_pass_outputs(struct cg_nest_emitter *it, uint32_t pass) {
 static void end_pass(struct cg_nest_emitter *it, uint32_t pass) {
   const struct dtg_nest *nest = it->nest;
   for (uint32_t i = 0; i < nest->values.len; i++) {
-    if (dtg_nest_in_row(nest, &nest->values.data[i]))
+    const struct dtg_nest_value *value = &nest->values.data[i];
+    if (dtg_nest_in_row(nest, value))
       it->slots[i] = CG_NO_VALUE;
+    if (value->kind == DTG_VALUE_GATHER &&
+        dtg_nest_in_row(nest, &nest->values.data[value->operands[0]]))
+      it->picks[i].at = CG_NO_VALUE;
   }
   for (uint32_t i = 0; i < nest->values.len; i++) {
     if (reduced_in(nest, i, pass))
@@ -319,8 +358,11 @@ void cg_lower_nest(struct cg_kernel *kernel, const struct dtg_nest *nest, int64_
   it.accumulators = DTG_NEW_ARRAY(kernel->arena, uint32_t, count);
   it.needed = DTG_NEW_ARRAY(kernel->arena, bool, count);
   it.cached = DTG_NEW_ARRAY(kernel->arena, uint32_t, count);
-  for (size_t i = 0; i < count; i++)
+  it.picks = DTG_NEW_ARRAY(kernel->arena, struct cg_pick, count);
+  for (size_t i = 0; i < count; i++) {
     it.slots[i] = CG_NO_VALUE;
+    it.picks[i].at = CG_NO_VALUE;
+  }
   cg_builder_init(&it.builder, kernel);
   it.parallel = cg_loop_begin(&it.builder, CG_LOOP_PARALLEL, plan_tiles(&it));
   if (nest->blocked) {

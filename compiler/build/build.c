@@ -98,6 +98,49 @@ static bool has_params(struct dtg_ctx *ctx, const struct dtg_model *model,
   return false;
 }
 
+// ---- sizes ----
+
+static bool add_bytes(const struct dtg_type *type, int64_t *total) {
+  int64_t bytes = dtg_type_bytes(type);
+  if (bytes > DTG_BUILD_MAX_BYTES - *total)
+    return false;
+  *total += bytes;
+  return true;
+}
+
+static bool sizes_fit(struct dtg_ctx *ctx, const struct dtg_graph *graph) {
+  int64_t total = 0;
+  for (size_t i = 0; graph && i < graph->nodes.len; i++) {
+    const struct dtg_node *node = &graph->nodes.data[i];
+    if (add_bytes(&node->type, &total))
+      continue;
+    char text[256];
+    dtg_type_format(&node->type, text, sizeof text);
+    struct dtg_diag *diag =
+        dtg_error(&ctx->diags, node->span,
+                  "the values of the graph take more than 64 PiB here: this is %s", text);
+    if (node->path[0] != '\0')
+      dtg_diag_hint(diag, "it belongs to `%s`", node->path);
+    return false;
+  }
+  return true;
+}
+
+static bool all_sizes_fit(struct dtg_ctx *ctx, const struct dtg_module *module) {
+  int64_t total = 0;
+  for (size_t i = 0; i < module->variables.len; i++) {
+    const struct dtg_variable *variable = &module->variables.data[i];
+    if (add_bytes(&variable->type, &total))
+      continue;
+    dtg_error(&ctx->diags, variable->span,
+              "the parameters, states and slots take more than 64 PiB: this is `%s`",
+              variable->path);
+    return false;
+  }
+  return sizes_fit(ctx, module->train) && sizes_fit(ctx, module->eval) &&
+         sizes_fit(ctx, module->update);
+}
+
 // ---- the module ----
 
 struct dtg_module *dtg_build(struct dtg_ctx *ctx, const struct dtg_model *model) {
@@ -127,5 +170,7 @@ struct dtg_module *dtg_build(struct dtg_ctx *ctx, const struct dtg_model *model)
     module->update = dtg_build_update(&b);
     sort_variables(module);
   }
-  return ctx->diags.errors > errors ? NULL : module;
+  if (ctx->diags.errors > errors || !all_sizes_fit(ctx, module))
+    return NULL;
+  return module;
 }

@@ -18,6 +18,8 @@ enum {
   DTG_BUILD_MAX_ITERATIONS = 1 << 20, // of all loops of one graph
   DTG_BUILD_MAX_DEPTH = 1500          // of expressions and calls inside one another
 };
+// Of all values of one graph, and of all variables: far from overflow whatever later stages add up.
+#define DTG_BUILD_MAX_BYTES ((int64_t)1 << 56)
 
 // NULL if there were errors (in ctx->diags). Without a `train` block only `eval` and `tail` are
 // built, for one example; without a model the module is empty.

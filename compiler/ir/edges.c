@@ -7,10 +7,10 @@ enum dtg_leaf dtg_leaf_of(const struct dtg_node *node, const char **key) {
   static const struct {
     const char *op;
     enum dtg_leaf leaf;
-  } leaves[] = {{"input", DTG_LEAF_INPUT},       {"param", DTG_LEAF_VARIABLE},
-                {"state", DTG_LEAF_VARIABLE},    {"slot", DTG_LEAF_VARIABLE},
+  } leaves[] = {{"input", DTG_LEAF_INPUT},      {"param", DTG_LEAF_VARIABLE},
+                {"state", DTG_LEAF_VARIABLE},   {"slot", DTG_LEAF_VARIABLE},
                 {"grad_in", DTG_LEAF_GRADIENT}, {"scalar", DTG_LEAF_SCALAR}};
-  for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++) {
+  for (size_t i = 0; node->op->class == DTG_CLASS_LEAF && i < sizeof leaves / sizeof *leaves; i++) {
     if (strcmp(node->op->name, leaves[i].op) != 0)
       continue;
     *key = node->attrs[0].value.s;
@@ -39,19 +39,32 @@ static void add_data_edges(struct edge_list *list, const struct dtg_links *links
   }
 }
 
+static bool writes_variable(const struct dtg_root *root) {
+  return root->kind == DTG_ROOT_UPDATE;
+}
+
 /* Names are interned, so equal keys are equal pointers. */
 static void add_overwrite_edges(struct edge_list *list, const struct dtg_links *links,
-                                const struct dtg_root *root) {
-  uint32_t base = dtg_links_base(links, root->node);
-  if (root->kind != DTG_ROOT_UPDATE || base == DTG_NO_NODE)
-    return;
-  for (uint32_t leaf = 0; leaf < links->graph->nodes.len; leaf++) {
+                                uint32_t leaf, const char *key) {
+  for (size_t r = 0; r < links->graph->roots.len; r++) {
+    const struct dtg_root *root = &links->graph->roots.data[r];
+    uint32_t base = writes_variable(root) && root->name == key ? dtg_links_base(links, root->node)
+                                                               : DTG_NO_NODE;
+    for (uint32_t i = links->reader_start[leaf]; i < links->reader_start[leaf + 1]; i++) {
+      if (base != DTG_NO_NODE)
+        add_edge(list, links->group[links->readers[i]], links->group[base]);
+    }
+  }
+}
+
+static void add_leaf_edges(struct edge_list *list, const struct dtg_links *links) {
+  bool any = false;
+  for (size_t r = 0; r < links->graph->roots.len; r++)
+    any = any || writes_variable(&links->graph->roots.data[r]);
+  for (uint32_t leaf = 0; any && leaf < links->graph->nodes.len; leaf++) {
     const char *key = NULL;
-    if (dtg_leaf_of(dtg_graph_node(links->graph, leaf), &key) != DTG_LEAF_VARIABLE ||
-        key != root->name)
-      continue;
-    for (uint32_t i = links->reader_start[leaf]; i < links->reader_start[leaf + 1]; i++)
-      add_edge(list, links->group[links->readers[i]], links->group[base]);
+    if (dtg_leaf_of(dtg_graph_node(links->graph, leaf), &key) == DTG_LEAF_VARIABLE)
+      add_overwrite_edges(list, links, leaf, key);
   }
 }
 
@@ -60,8 +73,7 @@ struct dtg_edges *dtg_edges_new(struct dtg_arena *arena, const struct dtg_links 
   struct dtg_edges *edges = DTG_NEW(arena, struct dtg_edges);
   edges->count = links->graph->group_count;
   add_data_edges(&list, links);
-  for (size_t i = 0; i < links->graph->roots.len; i++)
-    add_overwrite_edges(&list, links, &links->graph->roots.data[i]);
+  add_leaf_edges(&list, links);
   edges->start = DTG_NEW_ARRAY(arena, uint32_t, edges->count + 1);
   edges->indegree = DTG_NEW_ARRAY(arena, uint32_t, edges->count + 1);
   edges->to = DTG_NEW_ARRAY(arena, uint32_t, list.to.len);

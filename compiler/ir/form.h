@@ -1,4 +1,5 @@
-/* Linear forms: indices and addresses as base + sum coef[a] * axis(a), over the axes of a loop nest.
+/* Linear forms: indices and addresses as base + sum coef[a] * axis(a), over the axes of a loop
+ * nest.
  *
  * Purpose: index maps (transpose, slice, broadcast, reshape) are followed symbolically, so that a
  * fused kernel reads its operands where they lie. Plain values; nothing is owned. Threads: none.
@@ -38,7 +39,7 @@ bool dtg_index_map(const struct dtg_graph *graph, const struct dtg_node *node,
  * offset + c. False for other ops. */
 struct dtg_placement {
   int64_t offset[DTG_MAX_RANK];
-  double fill; /* of what no operand covers */
+  double fill;  /* of what no operand covers */
   bool covered; /* the operands cover all */
 };
 bool dtg_index_placement(const struct dtg_graph *graph, const struct dtg_node *node, uint32_t input,

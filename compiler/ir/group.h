@@ -1,7 +1,7 @@
 /* Groups of a fused graph: each becomes one kernel launch.
  *
- * Purpose: what stages 10 and 11 both need to know of a group: its kind, its nodes, and its buffers in
- * the order of the kernel's buffers. Ownership: the arena given. Threads: none.
+ * Purpose: what stages 10 and 11 both need to know of a group: its kind, its nodes, and its buffers
+ * in the order of the kernel's buffers. Ownership: the arena given. Threads: none.
  */
 #ifndef DTG_IR_GROUP_H
 #define DTG_IR_GROUP_H
@@ -19,8 +19,8 @@ enum dtg_group_kind {
 struct dtg_group {
   enum dtg_group_kind kind;
   uint32_t member_count;
-  const uint32_t *members; /* ascending */
-  struct dtg_nest *nest;   /* LOOPS */
+  const uint32_t *members;                 /* ascending */
+  struct dtg_nest *nest;                   /* LOOPS */
   DTG_VEC(struct dtg_nest_buffer) buffers; /* node = DTG_NO_NODE: scratch of that type */
 };
 
@@ -39,8 +39,8 @@ enum dtg_group_kind dtg_group_kind_of(const struct dtg_graph *graph, const struc
 bool dtg_group_needs_memory(const struct dtg_graph *graph, const struct dtg_node *node,
                             uint32_t operand);
 
-/* The library call for a matrix product node, tiles included: a tile is large enough that packing an
- * operand again does not count, and the tiles depend on the shapes alone. */
+/* The library call for a matrix product node, tiles included: a tile is large enough that packing
+ * an operand again does not count, and the tiles depend on the shapes alone. */
 struct cg_gemm dtg_group_gemm(const struct dtg_graph *graph, const struct dtg_node *node);
 
 #endif

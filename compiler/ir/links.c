@@ -1,4 +1,5 @@
-/* Links between kernels, found by walking through the nodes that are computed where they are used. */
+/* Links between kernels, found by walking through the nodes that are computed where they are used.
+ */
 #include "compiler/ir/links.h"
 
 struct walk {

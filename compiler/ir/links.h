@@ -1,10 +1,10 @@
 /* Who computes and who reads what, once nodes have groups.
  *
- * Purpose: the one place that says which nodes are in memory. A node with a group is computed by that
- * group's kernel; a leaf is given; every other node is computed where it is used (constants, views,
- * index maps, casts of leaves), so it "reads" and is read through. Used by the fusion pass, which
- * changes `group` as it merges, by the schedule and by the lowering.
- * Ownership: the arena given. Lifetime: as long as the graph does not grow. Threads: none.
+ * Purpose: the one place that says which nodes are in memory. A node with a group is computed by
+ * that group's kernel; a leaf is given; every other node is computed where it is used (constants,
+ * views, index maps, casts of leaves), so it "reads" and is read through. Used by the fusion pass,
+ * which changes `group` as it merges, by the schedule and by the lowering. Ownership: the arena
+ * given. Lifetime: as long as the graph does not grow. Threads: none.
  */
 #ifndef DTG_IR_LINKS_H
 #define DTG_IR_LINKS_H
@@ -43,8 +43,8 @@ enum dtg_leaf {
 };
 enum dtg_leaf dtg_leaf_of(const struct dtg_node *node, const char **key);
 
-/* Which group must run before which: readers after the group that computes what they read, and a group
- * whose result is the new value of a variable after all others that read the old one. */
+/* Which group must run before which: readers after the group that computes what they read, and a
+ * group whose result is the new value of a variable after all others that read the old one. */
 struct dtg_edges {
   uint32_t count;
   uint32_t *start;    /* per group + 1: range of `to` */

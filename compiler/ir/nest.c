@@ -45,7 +45,7 @@ static void refine(struct dtg_nest_builder *build, const struct dtg_shape *shape
     next += b == bound;
     if (count > 0 && merged[count - 1] == bound)
       continue;
-    if (count > DTG_FORM_AXES - 1 || (count > 0 && merged[count - 1] % bound != 0))
+    if (count > DTG_FORM_AXES - 2 || (count > 0 && merged[count - 1] % bound != 0))
       return;
     merged[count++] = bound;
   }
@@ -164,9 +164,8 @@ bool dtg_nest_match(const struct dtg_nest *nest, const struct dtg_shape *shape, 
 }
 
 static uint32_t add_output_buffer(struct dtg_nest_builder *build, uint32_t node) {
-  struct dtg_nest_buffer buffer = {.node = node,
-                                   .type = dtg_graph_node(build->graph, node)->type,
-                                   .written = true};
+  struct dtg_nest_buffer buffer = {
+      .node = node, .type = dtg_graph_node(build->graph, node)->type, .written = true};
   dtg_vec_push(build->arena, &build->nest->buffers, buffer);
   return (uint32_t)build->nest->buffers.len - 1;
 }

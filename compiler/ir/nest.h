@@ -1,15 +1,15 @@
 /* The loop nest of a fused group: axes, and every value as a function of them.
  *
- * Purpose: one analysis that decides what can be fused (opt), which buffers a kernel has and which of
- * them may share memory (schedule), and what is emitted (lower); so the three cannot disagree.
+ * Purpose: one analysis that decides what can be fused (opt), which buffers a kernel has and which
+ * of them may share memory (schedule), and what is emitted (lower); so the three cannot disagree.
  * Ownership: the arena given. Threads: none.
  *
- * The axes stand in the order of the largest tensor (the operand of the group's reductions, else its
- * result). Kept axes enumerate rows; reduced axes are walked inside a row, once per pass. A value is
- * wanted by what reads it, at indices that are linear forms of the axes; index ops only change the
- * forms, so transposes, slices, broadcasts and reshapes cost nothing. Pass p computes the reductions
- * whose operands need p earlier passes. A result of the full shape is stored in the first pass that
- * knows it and read back by later passes.
+ * The axes stand in the order of the largest tensor (the operand of the group's reductions, else
+ * its result). Kept axes enumerate rows; reduced axes are walked inside a row, once per pass. A
+ * value is wanted by what reads it, at indices that are linear forms of the axes; index ops only
+ * change the forms, so transposes, slices, broadcasts and reshapes cost nothing. Pass p computes
+ * the reductions whose operands need p earlier passes. A result of the full shape is stored in the
+ * first pass that knows it and read back by later passes.
  */
 #ifndef DTG_IR_NEST_H
 #define DTG_IR_NEST_H
@@ -28,8 +28,8 @@ enum {
 struct dtg_nest_axis {
   int64_t extent;
   bool reduced;
-  /* block_sum: axis 0 counts blocks, and this axis runs over the rows of that block only: `block` rows
-   * each, of `extent` in all. 0: no. */
+  /* block_sum: axis 0 counts blocks, and this axis runs over the rows of that block only: `block`
+   * rows each, of `extent` in all. 0: no. */
   int64_t block;
 };
 
@@ -37,8 +37,8 @@ enum dtg_value_kind {
   DTG_VALUE_LOAD,    /* index[0] = address in elements */
   DTG_VALUE_COMPUTE, /* the node's `lower` of the operands */
   DTG_VALUE_GATHER,  /* operands[0] = position along axis 0 of the table; index[0] = the rest */
-  DTG_VALUE_REDUCED  /* operands[0] = what is reduced; index[0] = its position (arg kinds), index[1..]
-                        = where the result is wanted */
+  DTG_VALUE_REDUCED  /* operands[0] = what is reduced; index[0] = its position (arg kinds),
+                        index[1..]  = where the result is wanted */
 };
 
 struct dtg_nest_value {
@@ -69,10 +69,10 @@ struct dtg_nest {
   uint32_t group;
   uint32_t rank;
   struct dtg_nest_axis axes[DTG_FORM_AXES];
-  bool blocked;         /* axis 0 counts the blocks of block_sum */
-  uint32_t full_mask;   /* the axes of the largest tensor */
+  bool blocked;       /* axis 0 counts the blocks of block_sum */
+  uint32_t full_mask; /* the axes of the largest tensor */
   uint32_t kept_mask;
-  uint32_t passes;      /* 0: nothing is reduced */
+  uint32_t passes; /* 0: nothing is reduced */
   DTG_VEC(struct dtg_nest_value) values;
   DTG_VEC(struct dtg_nest_output) outputs;
   DTG_VEC(struct dtg_nest_buffer) buffers; /* read ones first, then the outputs */
@@ -86,9 +86,9 @@ struct dtg_nest *dtg_nest_new(struct dtg_arena *arena, const struct dtg_links *l
 
 /* Elements along the axes of a mask. */
 int64_t dtg_nest_count(const struct dtg_nest *nest, uint32_t mask);
-/* Marks the values that pass `pass` evaluates inside the row: what its reductions and its outputs need,
- * but for what earlier passes stored. `needed` and `cached` have one entry a value; cached[v]: output
- * to read v back from, plus 1, or 0. */
+/* Marks the values that pass `pass` evaluates inside the row: what its reductions and its outputs
+ * need, but for what earlier passes stored. `needed` and `cached` have one entry a value;
+ * cached[v]: output to read v back from, plus 1, or 0. */
 void dtg_nest_pass(const struct dtg_nest *nest, uint32_t pass, bool *needed, uint32_t *cached);
 /* The value depends on a reduced axis (or lies inside the passes for another reason). */
 bool dtg_nest_in_row(const struct dtg_nest *nest, const struct dtg_nest_value *value);

@@ -1,4 +1,5 @@
-/* What a finished nest is asked: the passes over a row, collapsed axes, memory that can be shared. */
+/* What a finished nest is asked: the passes over a row, collapsed axes, memory that can be shared.
+ */
 #include "compiler/ir/nest_build.h"
 
 #include <string.h>
@@ -47,11 +48,10 @@ static bool each_form(struct dtg_nest *nest, bool (*visit)(struct dtg_form *, co
   for (size_t i = 0; i < nest->values.len; i++) {
     struct dtg_nest_value *value = &nest->values.data[i];
     const struct dtg_node *node = dtg_graph_node(nest->links->graph, value->node);
-    bool indexed =
-        node->op->class == DTG_CLASS_GENERATE || (node->op->flags & DTG_OP_INDEXED) != 0;
+    bool indexed = node->op->class == DTG_CLASS_GENERATE || (node->op->flags & DTG_OP_INDEXED) != 0;
     bool position = node->op->accumulate == CG_ACCUMULATE_ARGMAX ||
                     node->op->accumulate == CG_ACCUMULATE_ARGMIN;
-    uint32_t count = value->kind == DTG_VALUE_COMPUTE ? (indexed ? node->type.shape.rank : 0)
+    uint32_t count = value->kind == DTG_VALUE_COMPUTE   ? (indexed ? node->type.shape.rank : 0)
                      : value->kind == DTG_VALUE_REDUCED ? position
                                                         : 1;
     for (uint32_t k = 0; k < count; k++)

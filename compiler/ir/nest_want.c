@@ -46,9 +46,8 @@ static bool find_value(const struct dtg_nest *nest, const struct dtg_nest_value 
 
 static uint32_t read_buffer(struct dtg_nest_builder *build, uint32_t node) {
   struct dtg_nest *nest = build->nest;
-  struct dtg_nest_buffer buffer = {.node = node,
-                                   .type = dtg_graph_node(build->graph, node)->type,
-                                   .read = true};
+  struct dtg_nest_buffer buffer = {
+      .node = node, .type = dtg_graph_node(build->graph, node)->type, .read = true};
   for (size_t i = 0; i < nest->buffers.len; i++) {
     if (nest->buffers.data[i].node == node)
       return (uint32_t)i;
@@ -103,8 +102,7 @@ static bool want_view(struct dtg_nest_builder *build, uint32_t id, const struct 
   struct dtg_form flat = dtg_form_flatten(&node->type.shape, index), inner[DTG_MAX_RANK];
   int64_t extents[DTG_FORM_AXES] = {0};
   const struct dtg_links *links = build->nest->links;
-  while (node->op->class == DTG_CLASS_VIEW &&
-         !dtg_links_in_memory(links, id, build->nest->group)) {
+  while (node->op->class == DTG_CLASS_VIEW && !dtg_links_in_memory(links, id, build->nest->group)) {
     id = node->inputs[0];
     node = dtg_graph_node(build->graph, id);
   }
@@ -216,8 +214,8 @@ static bool is_arg(const struct dtg_node *node) {
          node->op->accumulate == CG_ACCUMULATE_ARGMIN;
 }
 
-static bool want_reduced(struct dtg_nest_builder *build, uint32_t id,
-                         const struct dtg_form *index, uint32_t *out) {
+static bool want_reduced(struct dtg_nest_builder *build, uint32_t id, const struct dtg_form *index,
+                         uint32_t *out) {
   struct dtg_nest *nest = build->nest;
   const struct dtg_node *node = dtg_graph_node(build->graph, id);
   const struct dtg_shape *operand = &dtg_graph_node(build->graph, node->inputs[0])->type.shape;
@@ -228,8 +226,7 @@ static bool want_reduced(struct dtg_nest_builder *build, uint32_t id,
     const struct dtg_nest_value *it = &nest->values.data[i];
     if (it->kind == DTG_VALUE_REDUCED && it->node == id) {
       *out = (uint32_t)i;
-      return memcmp(&it->index[1], index,
-                    rank * sizeof *index) == 0 ||
+      return memcmp(&it->index[1], index, rank * sizeof *index) == 0 ||
              dtg_nest_refuse(build, "a reduction is read at two places");
     }
   }

@@ -253,7 +253,8 @@ static bool verify_variables(const struct dtg_module *module, struct dtg_strbuf 
 bool dtg_module_verify(const struct dtg_module *module, enum dtg_verify_level level,
                        struct dtg_strbuf *why) {
   const struct dtg_graph *graphs[] = {module->train, module->eval, module->tail, module->update};
-  if (!module->train) {
+  // A model without a training block is built for evaluation only.
+  if (!module->train && (level >= DTG_VERIFY_GRAD || module->update || !module->eval)) {
     dtg_strbuf_puts(why, "the module has no graph `train`");
     return false;
   }

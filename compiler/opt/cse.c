@@ -1,6 +1,6 @@
 /* Common subexpressions. Requires: a typed graph. Guarantees: no two nodes have the same op, type,
- * attributes and operands (operands in either order where the op commutes); a random op has its stream
- * among its attributes, so only equal draws are merged. Cost: linear, by hashing. */
+ * attributes and operands (operands in either order where the op commutes); a random op has its
+ * stream among its attributes, so only equal draws are merged. Cost: linear, by hashing. */
 #include "compiler/ir/op.h"
 #include "compiler/ir/rewrite.h"
 #include "compiler/opt/opt.h"

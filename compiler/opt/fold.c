@@ -1,7 +1,7 @@
 /* Constant folding. Requires: a typed graph. Guarantees: an element-wise op whose operands are all
- * constants (also broadcast ones) is a constant, unless it needs a math function, whose bits are the
- * backend's own. The value is computed by interpreting the op's own kernel, so it has the bits that the
- * kernel would give. Cost: linear. */
+ * constants (also broadcast ones) is a constant, unless it needs a math function, whose bits are
+ * the backend's own. The value is computed by interpreting the op's own kernel, so it has the bits
+ * that the kernel would give. Cost: linear. */
 #include "compiler/base/bug.h"
 #include "compiler/ir/op.h"
 #include "compiler/ir/rewrite.h"
@@ -43,7 +43,8 @@ static struct cg_kernel *element_kernel(const struct dtg_graph *graph,
   uint32_t values[OPERANDS];
   struct cg_builder builder;
   struct cg_kernel *kernel = cg_kernel_new(graph->arena, "fold", "", node->span);
-  struct cg_address address = {.buffer = cg_buffer_add(kernel, "out", node->type.dtype, 1, false, true),
+  struct cg_address address = {.buffer =
+                                   cg_buffer_add(kernel, "out", node->type.dtype, 1, false, true),
                                .dynamic = CG_NO_VALUE};
   cg_builder_init(&builder, kernel);
   cg_loop_begin(&builder, CG_LOOP_PARALLEL, 1);

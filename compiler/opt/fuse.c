@@ -1,10 +1,11 @@
 /* Fusion: nodes of one kernel get one group.
  *
- * Requires: a graph without dead nodes. Guarantees: every node is a leaf, has a group, or is computed
- * where it is used (constants, views, index maps, iota, conversions of leaves); every group is one
- * kernel by dtg_nest_new or a library call; groups are numbered in an order in which they can run; what
- * must be in memory is; roots have memory of their own. Values are computed by the same operations on
- * the same operands as before, so bits do not change. Cost: one nest analysis per edge between groups. */
+ * Requires: a graph without dead nodes. Guarantees: every node is a leaf, has a group, or is
+ * computed where it is used (constants, views, index maps, iota, conversions of leaves); every
+ * group is one kernel by dtg_nest_new or a library call; groups are numbered in an order in which
+ * they can run; what must be in memory is; roots have memory of their own. Values are computed by
+ * the same operations on the same operands as before, so bits do not change. Cost: one nest
+ * analysis per edge between groups. */
 #include "compiler/opt/fuse.h"
 
 #include "compiler/ir/rewrite.h"
@@ -51,8 +52,7 @@ static struct dtg_graph *spread_batches(const struct dtg_graph *graph) {
   struct dtg_rewrite rewrite = dtg_rewrite_begin(graph);
   for (uint32_t id = 0; id < graph->nodes.len; id++) {
     uint32_t spread = spread_operands(&rewrite, id);
-    dtg_rewrite_set(&rewrite, id,
-                    spread != DTG_NO_NODE ? spread : dtg_rewrite_copy(&rewrite, id));
+    dtg_rewrite_set(&rewrite, id, spread != DTG_NO_NODE ? spread : dtg_rewrite_copy(&rewrite, id));
   }
   return dtg_rewrite_end(&rewrite);
 }
@@ -92,10 +92,10 @@ static void measure_groups(struct dtg_fuse *fuse) {
     struct dtg_fuse_group *group = &fuse->groups.data[i];
     struct dtg_arena scratch = {0};
     const char *why = "";
-    const struct dtg_nest *nest =
-        group->loops ? dtg_nest_new(&scratch, fuse->links, i, group->members.data,
-                                    (uint32_t)group->members.len, &why)
-                     : NULL;
+    const struct dtg_nest *nest = group->loops
+                                      ? dtg_nest_new(&scratch, fuse->links, i, group->members.data,
+                                                     (uint32_t)group->members.len, &why)
+                                      : NULL;
     group->loops = nest != NULL;
     group->full = nest ? dtg_nest_count(nest, nest->full_mask) : 0;
     group->kept = nest ? dtg_nest_count(nest, nest->kept_mask) : 0;

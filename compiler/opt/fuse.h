@@ -27,15 +27,16 @@ void dtg_fuse_prepare(struct dtg_graph *graph);
 
 /* Merges groups while that is legal and pays. */
 void dtg_fuse_merge(struct dtg_fuse *fuse);
-/* The nest is worth having as one kernel: nothing expensive is computed more often than needed, and no
- * parallelism is lost that matters. */
+/* The nest is worth having as one kernel: nothing expensive is computed more often than needed, and
+ * no parallelism is lost that matters. */
 bool dtg_fuse_pays(const struct dtg_nest *nest);
 
 /* A view of `id` with a group of its own: a kernel that copies. */
 uint32_t dtg_fuse_add_copy(struct dtg_graph *graph, uint32_t id);
 
-/* Numbers the groups in an order in which they can run. A group that overwrites a variable runs after
- * all that read it; where that is impossible, the new value is written by a copy at the end. */
+/* Numbers the groups in an order in which they can run. A group that overwrites a variable runs
+ * after all that read it; where that is impossible, the new value is written by a copy at the end.
+ */
 void dtg_fuse_number(struct dtg_graph *graph);
 
 #endif

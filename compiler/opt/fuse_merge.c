@@ -9,8 +9,8 @@ static struct dtg_fuse_group *group_at(struct dtg_fuse *fuse, uint32_t group) {
   return &fuse->groups.data[group];
 }
 
-/* Is there a path from a reader of `from` (other than `skip`) to `to`? Node ids do not bound the search:
- * a path may enter a group late and leave it early. */
+/* Is there a path from a reader of `from` (other than `skip`) to `to`? Node ids do not bound the
+ * search: a path may enter a group late and leave it early. */
 static bool reaches(struct dtg_fuse *fuse, uint32_t from, uint32_t to, uint32_t skip) {
   const struct dtg_links *links = fuse->links;
   DTG_VEC(uint32_t) stack = {0};
@@ -46,8 +46,8 @@ static void join_members(struct dtg_fuse *fuse, const struct dtg_fuse_group *a,
                          const struct dtg_fuse_group *b, struct dtg_fuse_group *out) {
   size_t i = 0, k = 0;
   while (i < a->members.len || k < b->members.len) {
-    bool first = k == b->members.len ||
-                 (i < a->members.len && a->members.data[i] < b->members.data[k]);
+    bool first =
+        k == b->members.len || (i < a->members.len && a->members.data[i] < b->members.data[k]);
     dtg_vec_push(fuse->arena, &out->members, first ? a->members.data[i++] : b->members.data[k++]);
   }
 }
@@ -154,8 +154,8 @@ static bool try_neighbours(struct dtg_fuse *fuse, uint32_t a, uint32_t b, int64_
          try_merge(fuse, b, a);
 }
 
-/* Kernels that walk over the same memory are worth one. Numbers are no memory to speak of: what many
- * read would join all that read them. */
+/* Kernels that walk over the same memory are worth one. Numbers are no memory to speak of: what
+ * many read would join all that read them. */
 static bool merge_readers(struct dtg_fuse *fuse, const uint32_t *nodes, size_t count) {
   const struct dtg_links *links = fuse->links;
   DTG_VEC(uint32_t) readers = {0};

@@ -55,8 +55,8 @@ static void copy_late_writes(struct dtg_arena *arena, struct dtg_graph *graph) {
   }
 }
 
-/* Kahn's algorithm, lowest label first. False if some groups wait for one another; `order` has the new
- * number of each group, UINT32_MAX for those. */
+/* Kahn's algorithm, lowest label first. False if some groups wait for one another; `order` has the
+ * new number of each group, UINT32_MAX for those. */
 static bool sort(struct dtg_edges *edges, uint32_t *order) {
   uint32_t next = 0;
   for (uint32_t i = 0; i < edges->count; i++)

@@ -17,8 +17,8 @@ static double flops_per_element(const struct dtg_nest *nest, uint32_t id) {
   return flops / (double)dtg_shape_count(&node->type.shape);
 }
 
-/* Times that the value is computed for each of its elements: the loops around it, kept axes first, that
- * it does not depend on but that lie outside one that it does. */
+/* Times that the value is computed for each of its elements: the loops around it, kept axes first,
+ * that it does not depend on but that lie outside one that it does. */
 static int64_t repeats(const struct dtg_nest *nest, const struct dtg_nest_value *value) {
   int64_t total = 1, open = 1;
   for (int phase = 0; phase < 2; phase++) {

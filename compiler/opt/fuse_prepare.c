@@ -3,23 +3,48 @@
 
 #include "compiler/base/bug.h"
 
-/* A conversion of what is in memory costs less than another tensor: it is made where it is used. */
-static bool cheap_conversion(const struct dtg_graph *graph, const struct dtg_node *node) {
+/* Is the node a leaf, shown through views and index maps that need no kernel? */
+static bool shows_leaf(const struct dtg_graph *graph, uint32_t id) {
+  const struct dtg_node *node = dtg_graph_node(graph, id);
+  while (node->group == DTG_NO_GROUP &&
+         (node->op->class == DTG_CLASS_VIEW || node->op->class == DTG_CLASS_INDEX))
+    node = dtg_graph_node(graph, node->inputs[0]);
+  return node->op->class == DTG_CLASS_LEAF;
+}
+
+static bool is_cheap(const struct dtg_graph *graph, const struct dtg_node *node) {
+  struct dtg_type types[2];
   double flops, bytes;
-  const struct dtg_node *x;
-  if (node->op->class != DTG_CLASS_ELEMENTWISE || node->input_count != 1 ||
+  if (node->op->class != DTG_CLASS_ELEMENTWISE || node->input_count > 2 ||
       node->op->flags & (DTG_OP_CHECKS | DTG_OP_INDEXED))
     return false;
-  x = dtg_graph_node(graph, node->inputs[0]);
-  node->op->cost(node, &x->type, &flops, &bytes);
-  if (x->type.dtype == node->type.dtype || flops > (double)dtg_shape_count(&node->type.shape))
+  for (uint32_t i = 0; i < node->input_count; i++)
+    types[i] = dtg_graph_node(graph, node->inputs[i])->type;
+  node->op->cost(node, types, &flops, &bytes);
+  return flops <= (double)dtg_shape_count(&node->type.shape);
+}
+
+static bool converts_leaf(const struct dtg_graph *graph, const struct dtg_node *node) {
+  return is_cheap(graph, node) && node->input_count == 1 &&
+         dtg_graph_node(graph, node->inputs[0])->type.dtype != node->type.dtype &&
+         shows_leaf(graph, node->inputs[0]);
+}
+
+/* A leaf times a constant, and the like. */
+static bool adjusts_leaf(const struct dtg_graph *graph, const struct dtg_node *node) {
+  double value;
+  if (!is_cheap(graph, node) || node->input_count != 2 || dtg_shape_count(&node->type.shape) == 1)
     return false;
-  while (x->op->class == DTG_CLASS_VIEW || x->op->class == DTG_CLASS_INDEX) {
-    if (x->group != DTG_NO_GROUP)
-      return false;
-    x = dtg_graph_node(graph, x->inputs[0]);
-  }
-  return x->op->class == DTG_CLASS_LEAF || x->op->class == DTG_CLASS_CONST;
+  uint32_t constant = dtg_graph_splat(graph, node->inputs[1], &value) ? 1 : 0;
+  const struct dtg_node *x = dtg_graph_node(graph, node->inputs[1 - constant]);
+  return dtg_graph_splat(graph, node->inputs[constant], &value) &&
+         (shows_leaf(graph, node->inputs[1 - constant]) || converts_leaf(graph, x));
+}
+
+/* Conversions and scalings of what is in memory cost less than another tensor: they are made where
+ * they are used. */
+static bool made_in_passing(const struct dtg_graph *graph, const struct dtg_node *node) {
+  return converts_leaf(graph, node) || adjusts_leaf(graph, node);
 }
 
 static bool needs_kernel(const struct dtg_graph *graph, const struct dtg_node *node) {
@@ -33,7 +58,7 @@ static bool needs_kernel(const struct dtg_graph *graph, const struct dtg_node *n
   case DTG_CLASS_GENERATE:
     return (node->op->flags & DTG_OP_RANDOM) != 0;
   case DTG_CLASS_ELEMENTWISE:
-    return !cheap_conversion(graph, node);
+    return !made_in_passing(graph, node);
   default:
     return true;
   }
@@ -47,7 +72,8 @@ static void put_in_memory(struct dtg_graph *graph, uint32_t id) {
     node->group = graph->group_count++;
 }
 
-/* Puts into memory what a reshape inside the kernel of `id` would cut otherwise than it is computed. */
+/* Puts into memory what a reshape inside the kernel of `id` would cut otherwise than it is
+ * computed. */
 static bool settle_views(struct dtg_graph *graph, uint32_t id) {
   const struct dtg_node *node = dtg_graph_node(graph, id);
   bool changed = false;

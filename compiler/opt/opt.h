@@ -1,9 +1,9 @@
 /* Stage 6, opt: fewer and larger pieces of work, with the same bits.
  *
  * Purpose: simplify, fold, cse and dce make the graph small; fuse gives the nodes of one kernel one
- * group. Each pass walks a graph and builds a new one (fuse ends by writing `group`). No pass changes
- * a value: NaN, infinities, signed zeros and rounding stay what they were.
- * Ownership: the new graphs live in the arena of the old ones. Threads: none.
+ * group. Each pass walks a graph and builds a new one (fuse ends by writing `group`). No pass
+ * changes a value: NaN, infinities, signed zeros and rounding stay what they were. Ownership: the
+ * new graphs live in the arena of the old ones. Threads: none.
  */
 #ifndef DTG_OPT_OPT_H
 #define DTG_OPT_OPT_H
@@ -12,8 +12,9 @@
 #include "compiler/ir/graph.h"
 
 /* All passes on every graph of the module. Requires: typed graphs. Guarantees: no dead nodes; every
- * node is a leaf, has a group, or is computed where it is used; groups have no cycle and are numbered
- * in an order in which they can run. Cost: a few walks, and for fusion one nest analysis per edge. */
+ * node is a leaf, has a group, or is computed where it is used; groups have no cycle and are
+ * numbered in an order in which they can run. Cost: a few walks, and for fusion one nest analysis
+ * per edge. */
 void dtg_opt(struct dtg_ctx *ctx, struct dtg_module *module);
 
 /* The same for one graph. */

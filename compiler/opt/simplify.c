@@ -1,6 +1,6 @@
-/* Cheaper equal forms. Requires: a typed graph. Guarantees: no op's own `simplify` applies to a node
- * whose operands are settled; matrix products read plain transposes through their flags. May leave dead
- * nodes. Cost: linear; every step makes a node that is nearer to its leaves. */
+/* Cheaper equal forms. Requires: a typed graph. Guarantees: no op's own `simplify` applies to a
+ * node whose operands are settled; matrix products read plain transposes through their flags. May
+ * leave dead nodes. Cost: linear; every step makes a node that is nearer to its leaves. */
 #include "compiler/ir/op.h"
 #include "compiler/ir/rewrite.h"
 #include "compiler/opt/opt.h"
@@ -34,8 +34,8 @@ static uint32_t absorb_transposes(struct dtg_graph *graph, uint32_t id) {
   uint32_t inputs[2], count = 0;
   bool changed = false;
   static const char *const names[2] = {"transpose_a", "transpose_b"};
-  if (node->op->class != DTG_CLASS_LIBRARY || node->input_count != 2 ||
-      !has_flag(node, names[0]) || !has_flag(node, names[1]))
+  if (node->op->class != DTG_CLASS_LIBRARY || node->input_count != 2 || !has_flag(node, names[0]) ||
+      !has_flag(node, names[1]))
     return DTG_NO_NODE;
   for (uint32_t i = 0; i < 2; i++) {
     uint32_t inner = untransposed(graph, node->inputs[i]);
@@ -48,15 +48,30 @@ static uint32_t absorb_transposes(struct dtg_graph *graph, uint32_t id) {
   return changed ? dtg_add(graph, node->op->name, inputs, 2, attrs, count) : DTG_NO_NODE;
 }
 
+/* A tree of one leaf adds nothing. */
+static uint32_t skip_tree(struct dtg_graph *graph, uint32_t id) {
+  const struct dtg_node *node = dtg_graph_node(graph, id);
+  struct dtg_shape shape = node->type.shape;
+  if (node->op->class != DTG_CLASS_REDUCE || node->op->form != DTG_REDUCE_TREE ||
+      dtg_shape_count(&dtg_graph_node(graph, node->inputs[0])->type.shape) != 1)
+    return DTG_NO_NODE;
+  return dtg_add_reshape(graph, node->inputs[0], &shape);
+}
+
+static uint32_t simplify_node(struct dtg_graph *graph, uint32_t id) {
+  const struct dtg_op_def *op = dtg_graph_node(graph, id)->op;
+  uint32_t next = op->simplify ? op->simplify(graph, id) : DTG_NO_NODE;
+  if (next == DTG_NO_NODE)
+    next = absorb_transposes(graph, id);
+  return next != DTG_NO_NODE ? next : skip_tree(graph, id);
+}
+
 struct dtg_graph *dtg_opt_simplify(const struct dtg_graph *graph) {
   struct dtg_rewrite rewrite = dtg_rewrite_begin(graph);
   for (uint32_t id = 0; id < graph->nodes.len; id++) {
     uint32_t copy = dtg_rewrite_copy(&rewrite, id), node = copy;
     for (uint32_t step = 0; step < STEPS; step++) {
-      const struct dtg_op_def *op = dtg_graph_node(rewrite.to, node)->op;
-      uint32_t next = op->simplify ? op->simplify(rewrite.to, node) : DTG_NO_NODE;
-      if (next == DTG_NO_NODE)
-        next = absorb_transposes(rewrite.to, node);
+      uint32_t next = simplify_node(rewrite.to, node);
       if (next == DTG_NO_NODE || next == node)
         break;
       node = next;

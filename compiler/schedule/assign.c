@@ -26,8 +26,8 @@ int64_t dtg_arena_live_peak(const struct dtg_arena_piece *pieces, size_t count, 
   return peak;
 }
 
-/* The smallest gap below `bound` that holds the piece among those placed that live with it, at its lower
- * or upper end; else behind them. */
+/* The smallest gap below `bound` that holds the piece among those placed that live with it, at its
+ * lower or upper end; else behind them. */
 static int64_t best_gap(const struct dtg_arena_piece *piece, struct dtg_arena_piece *const *sorted,
                         size_t count, int64_t bound) {
   int64_t end = 0, best = -1, smallest = INT64_MAX;
@@ -104,8 +104,7 @@ struct search {
 };
 
 static void attempt(struct search *search) {
-  int64_t size = place_in_order(search->order, search->count, search->sorted,
-                                search->bound);
+  int64_t size = place_in_order(search->order, search->count, search->sorted, search->bound);
   if (size >= search->best)
     return;
   search->best = size;
@@ -118,8 +117,8 @@ static uint64_t draw(uint64_t *state) {
   return *state >> 33;
 }
 
-/* Exchanges neighbours in the order, and turns some pieces to the other end of their gap; from a fixed
- * seed, so that the plan is the same every time. */
+/* Exchanges neighbours in the order, and turns some pieces to the other end of their gap; from a
+ * fixed seed, so that the plan is the same every time. */
 static void shuffle(struct search *search, uint64_t *state) {
   for (size_t i = 0; i + 1 < search->count; i++) {
     if (draw(state) % 8 == 0)

@@ -32,8 +32,7 @@ static void add_outputs(struct assembly *it, const struct dtg_group *group, uint
   for (size_t i = 0; i < group->buffers.len; i++) {
     const struct dtg_nest_buffer *buffer = &group->buffers.data[i];
     if (buffer->node == DTG_NO_NODE) {
-      int64_t bytes =
-          dtg_scratch_bytes(state->options, state->function->graph, group, buffer);
+      int64_t bytes = dtg_scratch_bytes(state->options, state->function->graph, group, buffer);
       if (bytes > 0)
         add_buffer(it, DTG_NO_NODE, bytes, step);
     } else if (buffer->written) {
@@ -44,8 +43,7 @@ static void add_outputs(struct assembly *it, const struct dtg_group *group, uint
 }
 
 static void extend_range(struct assembly *it, uint32_t node) {
-  struct dtg_plan_buffer *buffer =
-      &it->state->function->buffers.data[it->state->buffer_of[node]];
+  struct dtg_plan_buffer *buffer = &it->state->function->buffers.data[it->state->buffer_of[node]];
   const struct dtg_links *links = it->state->groups->links;
   for (uint32_t i = links->reader_start[node]; i < links->reader_start[node + 1]; i++) {
     uint32_t step = it->step_of[links->group[links->readers[i]]];
@@ -144,8 +142,8 @@ void dtg_schedule_buffers(struct dtg_schedule_state *state, const uint32_t *orde
   for (uint32_t step = 0; step < groups->count; step++)
     take_over(&it, &groups->groups[order[step]], step);
   make_pieces(&it);
-  function->live_peak_bytes = dtg_arena_live_peak(it.pieces.data, it.pieces.len, groups->count,
-                                                  &function->live_peak_step);
+  function->live_peak_bytes =
+      dtg_arena_live_peak(it.pieces.data, it.pieces.len, groups->count, &function->live_peak_step);
   function->arena_bytes = dtg_arena_assign(state->scratch, it.pieces.data, it.pieces.len);
   for (size_t i = 0; i < function->buffers.len; i++) {
     struct dtg_plan_buffer *buffer = &function->buffers.data[i];

@@ -35,8 +35,8 @@ int64_t dtg_arena_assign(struct dtg_arena *scratch, struct dtg_arena_piece *piec
 int64_t dtg_arena_live_peak(const struct dtg_arena_piece *pieces, size_t count, uint32_t steps,
                             uint32_t *peak_step);
 
-/* Orders in which the groups can run: order[i] = the group of step i. `number` counts the ways; false
- * past the last one. */
+/* Orders in which the groups can run: order[i] = the group of step i. `number` counts the ways;
+ * false past the last one. */
 bool dtg_schedule_order(const struct dtg_schedule_state *state, uint32_t number, uint32_t *order);
 
 /* Fills buffers, live ranges and arena offsets of the function for an order. */

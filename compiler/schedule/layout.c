@@ -116,8 +116,8 @@ bool dtg_root_location(const struct dtg_plan *plan, int function, const struct d
     location.space = DTG_SPACE_VARIABLE;
     found = find_variable(plan, root->name, &location.offset);
   } else if (evaluation) {
-    found = find_entry(plan->metrics.data, plan->metrics.len, root->kind, root->name,
-                       &location.offset);
+    found =
+        find_entry(plan->metrics.data, plan->metrics.len, root->kind, root->name, &location.offset);
   } else {
     found = find_entry(plan->contributions.data, plan->contributions.len, root->kind, root->name,
                        &location.offset);

@@ -81,8 +81,7 @@ bool dtg_schedule_order(const struct dtg_schedule_state *state, uint32_t number,
   if (number > 1)
     return false;
   it.edges = dtg_edges_new(state->scratch, state->groups->links);
-  it.pending =
-      DTG_NEW_ARRAY(state->scratch, uint32_t, state->groups->links->graph->nodes.len);
+  it.pending = DTG_NEW_ARRAY(state->scratch, uint32_t, state->groups->links->graph->nodes.len);
   it.done = DTG_NEW_ARRAY(state->scratch, bool, count);
   count_readers(&it);
   for (uint32_t i = 0; i < count; i++) {

@@ -65,8 +65,7 @@ static void print_step(struct dtg_strbuf *out, const struct dtg_plan *plan,
     dtg_strbuf_printf(out, " %s", plan->kernels.data[step->kernel]->name);
   dtg_strbuf_puts(out, ":");
   for (uint32_t i = 0; i < group->member_count; i++)
-    dtg_strbuf_printf(out, " %s",
-                      dtg_graph_node(function->graph, group->members[i])->op->name);
+    dtg_strbuf_printf(out, " %s", dtg_graph_node(function->graph, group->members[i])->op->name);
   dtg_strbuf_putc(out, '\n');
   for (size_t i = 0; i < step->args.len; i++) {
     const struct dtg_nest_buffer *buffer = &group->buffers.data[i];

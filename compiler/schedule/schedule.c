@@ -1,7 +1,6 @@
 /* Entry: layouts, then each function in the order that needs the least memory. */
 #include "compiler/schedule/internal.h"
 
-
 #include <string.h>
 
 static void schedule_function(struct dtg_schedule_state *state) {

@@ -13,13 +13,15 @@ struct dtg_schedule_options {
   /* Bytes of scratch that the library needs for a product; NULL: none. */
   int64_t (*scratch_bytes)(void *context, const struct cg_gemm *gemm);
   void *scratch_context;
-  /* Names of the model's inputs, in the order of the feeds. NULL: the graphs' own order, by name. */
+  /* Names of the model's inputs, in the order of the feeds. NULL: the graphs' own order, by name.
+   */
   const char *const *inputs;
   uint32_t input_count;
 };
 
-/* Requires: a module after opt. Guarantees: what dtg_plan_verify checks; the same module gives the same
- * plan. Cost: the live ranges of all buffers, a few times over. The kernels of the plan are stage 11's.
+/* Requires: a module after opt. Guarantees: what dtg_plan_verify checks; the same module gives the
+ * same plan. Cost: the live ranges of all buffers, a few times over. The kernels of the plan are
+ * stage 11's.
  */
 struct dtg_plan *dtg_schedule(struct dtg_ctx *ctx, const struct dtg_module *module,
                               const struct dtg_schedule_options *options);

@@ -16,8 +16,8 @@ struct plan_check {
   uint32_t *buffer_of; /* per node */
 };
 
-__attribute__((format(printf, 2, 3))) static bool fail(struct plan_check *check,
-                                                       const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static bool fail(struct plan_check *check, const char *format,
+                                                       ...) {
   va_list args;
   dtg_strbuf_printf(check->why, "%s: ", check->function->name);
   va_start(args, format);
@@ -121,8 +121,7 @@ static bool check_buffers(struct plan_check *check) {
       return fail(check, "the buffer of %s is too small", what);
     uint32_t first = check->step_of[links->group[buffer->node]];
     if (buffer->at.space == DTG_SPACE_ARENA &&
-        (buffer->first_step > first ||
-         buffer->last_step < last_reader(check, buffer->node, first)))
+        (buffer->first_step > first || buffer->last_step < last_reader(check, buffer->node, first)))
       return fail(check, "the buffer of %s does not live as long as it is used", what);
   }
   return true;
@@ -134,7 +133,8 @@ static bool meet(const struct dtg_plan_buffer *a, const struct dtg_plan_buffer *
          a->at.offset < b->at.offset + b->bytes && b->at.offset < a->at.offset + a->bytes;
 }
 
-/* `later` takes over the memory of `earlier` in the step in which that is read for the last time. */
+/* `later` takes over the memory of `earlier` in the step in which that is read for the last time.
+ */
 static bool handed_over(const struct plan_check *check, uint32_t earlier, uint32_t later) {
   const struct dtg_plan_buffer *from = &check->function->buffers.data[earlier];
   const struct dtg_plan_buffer *to = &check->function->buffers.data[later];
@@ -142,8 +142,7 @@ static bool handed_over(const struct plan_check *check, uint32_t earlier, uint32
       from->at.offset != to->at.offset || from->bytes != to->bytes)
     return false;
   const struct dtg_group *group =
-      &check->function->groups
-           ->groups[check->function->steps.data[to->first_step].group];
+      &check->function->groups->groups[check->function->steps.data[to->first_step].group];
   for (size_t i = 0; group->nest && i < group->nest->outputs.len; i++) {
     const struct dtg_nest_output *output = &group->nest->outputs.data[i];
     for (uint32_t k = 0; k < group->buffers.len; k++) {

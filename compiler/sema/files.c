@@ -2,6 +2,7 @@
 #include "compiler/sema/internal.h"
 #include "grammar/parse.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -204,19 +205,33 @@ static bool import_one(struct dtg_sema *sema, struct dtg_scope_file *file,
   return false;
 }
 
+// "parts/blocks.dtg" is called `blocks`, if that can be a name.
+static const char *file_stem(struct dtg_ctx *ctx, const char *path) {
+  const char *slash = strrchr(path, '/');
+  const char *stem = slash ? slash + 1 : path;
+  size_t length = strcspn(stem, ".");
+  bool good = length > 0 && !isdigit((unsigned char)stem[0]);
+  for (size_t i = 0; i < length; i++)
+    good = good && (isalnum((unsigned char)stem[i]) || stem[i] == '_');
+  return good ? dtg_intern(&ctx->names, stem, length) : NULL;
+}
+
 static void import_module(struct dtg_sema *sema, struct dtg_scope_file *file,
                           struct dtg_scope_file *module, const struct dtg_ast_item *item) {
   struct dtg_ast_name name = item->import.alias;
   if (!name.text && item->import.has_names)
     return;
-  if (!name.text && item->import.file) {
-    struct dtg_diag *diag =
-        dtg_error(&sema->ctx->diags, item->span, "the imported file has no name here");
+  if (!name.text && item->import.file)
+    name = (struct dtg_ast_name){file_stem(sema->ctx, import_title(sema->ctx, item, '/')),
+                                 item->import.file->span};
+  else if (!name.text)
+    name = dtg_vec_last(&item->import.module);
+  if (!name.text) {
+    struct dtg_diag *diag = dtg_error(&sema->ctx->diags, item->span,
+                                      "the name of this file cannot be that of a module");
     dtg_diag_hint(diag, "add a list of names in braces, or `as name`");
     return;
   }
-  if (!name.text)
-    name = dtg_vec_last(&item->import.module);
   struct dtg_symbol *symbol = DTG_NEW(&sema->ctx->arena, struct dtg_symbol);
   *symbol = (struct dtg_symbol){
       .kind = DTG_SYMBOL_MODULE, .name = name.text, .span = name.span, .home = module};

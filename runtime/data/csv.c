@@ -1,4 +1,5 @@
 #include "runtime/data/sources.h"
+#include "runtime/nearest.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -96,6 +97,8 @@ static bool header_read(struct csv_cursor *cursor, const char *column, int64_t *
                         int64_t *width) {
   char names[600] = "";
   struct csv_cell cell;
+  struct dtr_nearest nearest;
+  dtr_nearest_begin(&nearest, column, strlen(column));
   *index = -1;
   *width = 0;
   if (cursor->end - cursor->at >= 3 && memcmp(cursor->at, "\xef\xbb\xbf", 3) == 0)
@@ -112,12 +115,16 @@ static bool header_read(struct csv_cursor *cursor, const char *column, int64_t *
       *index = *width;
     }
     names_append(names, sizeof names, cell.text);
+    dtr_nearest_try(&nearest, cell.text);
     ++*width;
   } while (!cell.last);
   if (*index >= 0)
     return true;
   dtr_error_set(cursor->error, DTR_STATUS_DATA, "%s:1: there is no column \"%s\"", cursor->path,
                 column);
+  if (nearest.best[0])
+    return dtr_error_hint(cursor->error, "did you mean \"%s\"? The columns are %s", nearest.best,
+                          names);
   return dtr_error_hint(cursor->error, "the columns are %s", names);
 }
 
@@ -228,11 +235,11 @@ static int64_t lines_count(const char *at, const char *end) {
   return lines;
 }
 
-static bool text_read(struct csv_cursor *cursor, const char *column, enum dtr_dtype dtype,
-                      struct dtr_values *values) {
+static bool text_read(const struct dtr_env *env, struct csv_cursor *cursor, const char *column,
+                      enum dtr_dtype dtype, struct dtr_values *values) {
   int64_t index, width, most = lines_count(cursor->at, cursor->end);
   if (!header_read(cursor, column, &index, &width) ||
-      !dtr_values_make(cursor->path, (enum dtr_element)dtype, 1, &most, INT64_MAX, values,
+      !dtr_values_make(env, cursor->path, (enum dtr_element)dtype, 1, &most, INT64_MAX, values,
                        cursor->error))
     return false;
   values->rows = 0;
@@ -260,7 +267,7 @@ bool dtr_csv_read(const struct dtr_env *env, const char *path, const char *colum
   struct csv_cursor cursor = {path, text, text + size, 1, error};
   done = memchr(text, 0, (size_t)size)
              ? dtr_error_set(error, DTR_STATUS_DATA, "%s: not text: it has a zero byte", path)
-             : text_read(&cursor, column, dtype, values);
+             : text_read(env, &cursor, column, dtype, values);
   free(text);
   return done;
 }

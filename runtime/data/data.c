@@ -30,7 +30,7 @@ static bool column_read(const struct dtr_env *env, const struct dtr_column *colu
                         struct dtr_values *values, struct dtr_error *error) {
   char path[PATH_MAX];
   if (column->kind >= DTR_SOURCE_RANDOM_NORMAL)
-    return dtr_generate(column, values, error);
+    return dtr_generate(env, column, values, error);
   if (!dtr_data_find(env, column->path, options->model_dir, options->data_dir, path, sizeof path,
                      error))
     return false;
@@ -49,6 +49,27 @@ static bool column_read(const struct dtr_env *env, const struct dtr_column *colu
   }
 }
 
+/* What to do about a file that cannot be used, whatever is wrong with it. */
+static bool source_hint(const struct dtr_column *column, struct dtr_error *error) {
+  static const char *const hints[] = {
+      [DTR_SOURCE_IDX] = "idx() reads IDX files, the format of MNIST, plain or .gz: copy the file "
+                         "again, or name another one",
+      [DTR_SOURCE_NPY] = "npy() reads arrays of numbers that NumPy saved: save the array again, or "
+                         "name another file",
+      [DTR_SOURCE_CSV] = "csv() reads a line of column names, then lines of numbers, separated by "
+                         "commas: correct the file, or name another column",
+      [DTR_SOURCE_SAFETENSORS] = "safetensors() reads one tensor of a safetensors file: copy the "
+                                 "file again, or name another tensor",
+  };
+  if (error->status == DTR_STATUS_STOPPED)
+    return dtr_error_hint(error, "nothing has been trained yet");
+  if (error->status == DTR_STATUS_IO)
+    return dtr_error_hint(error, "make the file readable for this user, or name another one");
+  if (error->status == DTR_STATUS_DATA && column->kind <= DTR_SOURCE_SAFETENSORS)
+    return dtr_error_hint(error, "%s", hints[column->kind]);
+  return false;
+}
+
 static int64_t input_find(const struct dtr_data_options *options, const char *name) {
   for (uint32_t i = 0; i < options->input_count; i++)
     if (strcmp(options->inputs[i].name, name) == 0)
@@ -62,9 +83,11 @@ static bool length_check(struct dtr_data *data, const struct dtr_column *first,
     data->rows = rows;
   if (rows == data->rows)
     return true;
-  return dtr_error_set(error, DTR_STATUS_DATA,
-                       "data %s: column %s has %" PRId64 " examples, column %s has %" PRId64,
-                       data->dataset->name, first->name, data->rows, column->name, rows);
+  dtr_error_set(error, DTR_STATUS_DATA,
+                "data %s: column %s has %" PRId64 " examples, column %s has %" PRId64,
+                data->dataset->name, first->name, data->rows, column->name, rows);
+  return dtr_error_hint(error, "the columns of a table are as long as each other: take files that "
+                               "belong together");
 }
 
 /* A column that no input takes is read for its length, then dropped. */
@@ -74,10 +97,12 @@ static bool column_add(const struct dtr_env *env, const struct dtr_data_options 
   int64_t index = input_find(options, column->name);
   const struct dtr_input *input = index < 0 ? NULL : &options->inputs[index];
   struct dtr_values values = {0};
-  if (!column_read(env, column, input, options, &values, error))
+  if (!column_read(env, column, input, options, &values, error)) {
+    source_hint(column, error);
     return dtr_error_where(error, column->where);
+  }
   bool done = length_check(data, data->dataset->columns, column, values.rows, error) &&
-              (!input || dtr_values_convert(&values, column->name, input, error));
+              (!input || dtr_values_convert(env, &values, column->name, input, error));
   if (done && input && !data->inputs[index].bytes)
     data->inputs[index] = values;
   else
@@ -96,6 +121,7 @@ static bool columns_read(const struct dtr_env *env, const struct dtr_data_option
       dtr_error_set(error, DTR_STATUS_DATA, "data %s has no column for the input \"%s\" (%s)",
                     dataset->name, options->inputs[i].name,
                     options->inputs[i].where ? options->inputs[i].where : "");
+      dtr_error_hint(error, "name a column of the table as the input, or take another data set");
       return dtr_error_where(error, dataset->where);
     }
     data->row_bytes[i] = data->inputs[i].row_elements * dtr_element_bytes(data->inputs[i].element);
@@ -139,10 +165,12 @@ static bool transform_apply(struct dtr_data *data, uint32_t index,
     data->shuffle_seed = transform->has_seed ? transform->value : options->seed;
     return is_last_choice(data->dataset, index) || members_shuffle(data, index, error);
   }
-  if (transform->value < 0 || transform->value > data->count)
-    return dtr_error_set(error, DTR_STATUS_DATA,
-                         "data %s: %s(%" PRId64 "), but there are %" PRId64 " examples",
-                         data->dataset->name, name, transform->value, data->count);
+  if (transform->value < 0 || transform->value > data->count) {
+    dtr_error_set(error, DTR_STATUS_DATA,
+                  "data %s: %s(%" PRId64 "), but there are %" PRId64 " examples",
+                  data->dataset->name, name, transform->value, data->count);
+    return dtr_error_hint(error, "say %s with a smaller number, or take a larger file", name);
+  }
   if (transform->kind == DTR_TRANSFORM_SKIP) {
     data->first += transform->value;
     data->count -= transform->value;
@@ -163,6 +191,7 @@ static bool transforms_apply(struct dtr_data *data, const struct dtr_data_option
     return true;
   dtr_error_set(error, DTR_STATUS_DATA, "data %s has no examples%s", dataset->name,
                 data->rows > 0 ? " left after take and skip" : "");
+  dtr_error_hint(error, data->rows > 0 ? "leave some for it" : "name files that have examples");
   return dtr_error_where(error, dataset->where);
 }
 

@@ -183,8 +183,10 @@ static bool thread_start(struct dtr_feed *feed, struct dtr_error *error) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   int result = pthread_create(&feed->thread, NULL, feed_main, feed);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (result != 0)
-    return dtr_error_system(error, DTR_STATUS_MEMORY, result, "cannot start the data thread");
+  if (result != 0) {
+    dtr_error_system(error, DTR_STATUS_MEMORY, result, "cannot start the data thread");
+    return dtr_error_hint(error, "raise the limits of memory and of threads (ulimit -v, -u)");
+  }
   feed->threaded = true;
   return true;
 }

@@ -12,7 +12,8 @@ struct search {
   char *found;
   size_t size;
   struct dtr_error *error;
-  bool done; /* found, or failed for good */
+  bool done;             /* found, or failed for good */
+  char folder[PATH_MAX]; /* of that name, not a file; "" = none */
   char places[900];
 };
 
@@ -38,7 +39,14 @@ static void folder_try(struct search *search, const char *folder) {
   char path[PATH_MAX];
   if (search->done)
     return;
-  if (join(path, sizeof path, folder, search->path) && is_file(search->env, path)) {
+  if (!join(path, sizeof path, folder, search->path))
+    return;
+  struct dtr_file_info info;
+  if (search->env->path_info(search->env->context, path, &info) < 0)
+    return;
+  if (info.is_directory) {
+    memcpy(search->folder, path, sizeof path);
+  } else {
     search->done = true;
     if (snprintf(search->found, search->size, "%s", path) >= (int)search->size)
       dtr_error_system(search->error, DTR_STATUS_IO, ENAMETOOLONG, "%s", path);
@@ -126,9 +134,12 @@ static void platform_try(struct search *search) {
 bool dtr_data_find(const struct dtr_env *env, const char *path, const char *model_dir,
                    const char *data_dir, char *found, size_t size, struct dtr_error *error) {
   struct search search = {.env = env, .path = path, .found = found, .size = size, .error = error};
-  if (path[0] == '/')
-    return (is_file(env, path) && snprintf(found, size, "%s", path) < (int)size) ||
-           dtr_error_set(error, DTR_STATUS_DATA, "%s: there is no such data file", path);
+  if (path[0] == '/') {
+    if (is_file(env, path) && snprintf(found, size, "%s", path) < (int)size)
+      return true;
+    dtr_error_set(error, DTR_STATUS_DATA, "%s: there is no such data file", path);
+    return dtr_error_hint(error, "correct the path, or write one that --data-dir can complete");
+  }
   const char *folder = model_dir && *model_dir ? model_dir : ".";
   place_append(&search, folder, "");
   folder_try(&search, folder);
@@ -139,7 +150,11 @@ bool dtr_data_find(const struct dtr_env *env, const char *path, const char *mode
   platform_try(&search);
   if (search.done)
     return !dtr_error_is_set(error);
-  dtr_error_set(error, DTR_STATUS_DATA, "%s: there is no such data file", path);
+  if (search.folder[0])
+    dtr_error_set(error, DTR_STATUS_DATA, "%s: there is no such data file: %s is a folder", path,
+                  search.folder);
+  else
+    dtr_error_set(error, DTR_STATUS_DATA, "%s: there is no such data file", path);
   return dtr_error_hint(error, "looked in %s%s", search.places,
                         data_dir ? "" : "; --data-dir names another folder");
 }

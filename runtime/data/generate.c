@@ -97,11 +97,11 @@ static bool values_fill(const struct dtr_column *column, const struct dtr_values
   return true;
 }
 
-bool dtr_generate(const struct dtr_column *column, struct dtr_values *values,
-                  struct dtr_error *error) {
+bool dtr_generate(const struct dtr_env *env, const struct dtr_column *column,
+                  struct dtr_values *values, struct dtr_error *error) {
   int64_t dims[DTR_MAX_RANK + 1] = {column->rows};
   memcpy(dims + 1, column->dims, column->rank * sizeof *dims);
-  if (!dtr_values_make(column->name, (enum dtr_element)column->dtype, column->rank + 1, dims,
+  if (!dtr_values_make(env, column->name, (enum dtr_element)column->dtype, column->rank + 1, dims,
                        INT64_MAX, values, error))
     return false;
   if (!values_fill(column, values, error)) {

@@ -79,14 +79,14 @@ bool dtr_payload_read(struct dtr_stream *stream, struct dtr_values *values,
   return dtr_stream_end(stream, error);
 }
 
-static bool stream_read(struct dtr_stream *stream, struct dtr_values *values,
-                        struct dtr_error *error) {
+static bool stream_read(const struct dtr_env *env, struct dtr_stream *stream,
+                        struct dtr_values *values, struct dtr_error *error) {
   enum dtr_element element = DTR_ELEMENT_U8;
   uint32_t rank = 0;
   int64_t dims[DTR_MAX_RANK + 1];
   if (!header_read(stream, &element, &rank, dims, error) ||
-      !dtr_values_make(dtr_stream_path(stream), element, rank, dims, dtr_stream_available(stream),
-                       values, error))
+      !dtr_values_make(env, dtr_stream_path(stream), element, rank, dims,
+                       dtr_stream_available(stream), values, error))
     return false;
   if (!dtr_payload_read(stream, values, error)) {
     dtr_values_free(values);
@@ -102,7 +102,7 @@ bool dtr_idx_read(const struct dtr_env *env, const char *path, struct dtr_values
   struct dtr_stream *stream;
   if (!dtr_stream_open(env, path, &stream, error))
     return false;
-  bool done = stream_read(stream, values, error);
+  bool done = stream_read(env, stream, values, error);
   dtr_stream_close(stream);
   return done;
 }

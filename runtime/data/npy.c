@@ -191,8 +191,8 @@ static bool header_read(struct dtr_stream *stream, struct npy_header *header,
   return done;
 }
 
-static bool stream_read(struct dtr_stream *stream, struct dtr_values *values,
-                        struct dtr_error *error) {
+static bool stream_read(const struct dtr_env *env, struct dtr_stream *stream,
+                        struct dtr_values *values, struct dtr_error *error) {
   const char *path = dtr_stream_path(stream);
   struct npy_header header = {0};
   enum dtr_element element = DTR_ELEMENT_F32;
@@ -206,7 +206,7 @@ static bool stream_read(struct dtr_stream *stream, struct dtr_values *values,
     dtr_error_set(error, DTR_STATUS_DATA, "%s: it is in Fortran order", path);
     return dtr_error_hint(error, "save numpy.ascontiguousarray(x)");
   }
-  if (!dtr_values_make(path, element, header.rank, header.dims, dtr_stream_available(stream),
+  if (!dtr_values_make(env, path, element, header.rank, header.dims, dtr_stream_available(stream),
                        values, error))
     return false;
   if (!dtr_payload_read(stream, values, error)) {
@@ -223,7 +223,7 @@ bool dtr_npy_read(const struct dtr_env *env, const char *path, struct dtr_values
   struct dtr_stream *stream;
   if (!dtr_stream_open(env, path, &stream, error))
     return false;
-  bool done = stream_read(stream, values, error);
+  bool done = stream_read(env, stream, values, error);
   dtr_stream_close(stream);
   return done;
 }

@@ -34,7 +34,7 @@ bool dtr_tensor_file_read(const struct dtr_env *env, const char *path, const cha
 
 /* Generators: element e of the whole column is a function of (seed, column name, e).
  * range: a, a + 1, ... counting examples, the same in every element of an example. */
-bool dtr_generate(const struct dtr_column *column, struct dtr_values *values,
-                  struct dtr_error *error);
+bool dtr_generate(const struct dtr_env *env, const struct dtr_column *column,
+                  struct dtr_values *values, struct dtr_error *error);
 
 #endif

@@ -27,6 +27,9 @@ static bool file_read(struct dtr_stream *stream, void *bytes, int64_t size, int6
   while (*got < size) {
     int64_t count = stream->env->file_read(stream->env->context, stream->file, (char *)bytes + *got,
                                            (size_t)(size - *got));
+    if (count == -ECANCELED)
+      return dtr_error_set(error, DTR_STATUS_STOPPED, "stopped by a signal while reading %s",
+                           stream->path);
     if (count < 0)
       return dtr_error_system(error, DTR_STATUS_IO, (int)count, "cannot read %s", stream->path);
     if (count == 0)
@@ -76,6 +79,9 @@ static bool stream_start(struct dtr_stream *stream, struct dtr_error *error) {
     result = -EISDIR;
   if (result < 0)
     return dtr_error_system(error, DTR_STATUS_IO, result, "cannot read %s", stream->path);
+  if (!info.is_regular) /* its size, which headers are checked against, is not known */
+    return dtr_error_set(error, DTR_STATUS_DATA, "%s: a pipe or a device, not a file",
+                         stream->path);
   stream->file_size = info.size;
   return gzip_detect(stream, error);
 }

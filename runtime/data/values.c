@@ -1,9 +1,13 @@
 #include "runtime/data/values.h"
 
+#include "runtime/memory.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { SMALL_BYTES = 1 << 26 }; /* below, nothing is asked */
 
 void *dtr_aligned_alloc(int64_t bytes) {
   int64_t rounded;
@@ -12,8 +16,27 @@ void *dtr_aligned_alloc(int64_t bytes) {
   return aligned_alloc(DTR_ALIGN, (size_t)(rounded / DTR_ALIGN * DTR_ALIGN));
 }
 
-bool dtr_values_make(const char *path, enum dtr_element element, uint32_t rank, const int64_t *dims,
-                     int64_t available, struct dtr_values *values, struct dtr_error *error) {
+/* Memory that is promised and not there ends the process when it is used, so it is asked for. */
+static char *room_take(const struct dtr_env *env, const char *what, int64_t bytes,
+                       struct dtr_error *error) {
+  char need[32], have[32];
+  int64_t available = bytes < SMALL_BYTES ? -1 : dtr_memory_available(env);
+  if (available >= 0 && bytes > available) {
+    dtr_error_set(error, DTR_STATUS_MEMORY, "%s needs %s of memory, %s are available", what,
+                  dtr_memory_text(bytes, need, sizeof need),
+                  dtr_memory_text(available, have, sizeof have));
+    dtr_error_hint(error, "data is kept in memory: take a part of it, or another machine");
+    return NULL;
+  }
+  char *memory = dtr_aligned_alloc(bytes);
+  if (!memory)
+    dtr_error_memory(error, bytes, what);
+  return memory;
+}
+
+bool dtr_values_make(const struct dtr_env *env, const char *path, enum dtr_element element,
+                     uint32_t rank, const int64_t *dims, int64_t available,
+                     struct dtr_values *values, struct dtr_error *error) {
   char text[DTR_SHAPE_TEXT];
   int64_t elements, width = dtr_element_bytes(element);
   dtr_shape_text(rank, dims, text, sizeof text);
@@ -34,9 +57,9 @@ bool dtr_values_make(const char *path, enum dtr_element element, uint32_t rank, 
     made.dims[axis - 1] = dims[axis];
     made.row_elements *= dims[0] == 0 ? 0 : dims[axis];
   }
-  made.bytes = dtr_aligned_alloc(elements * width);
+  made.bytes = room_take(env, path, elements * width, error);
   if (!made.bytes)
-    return dtr_error_memory(error, elements * width, path);
+    return false;
   *values = made;
   return true;
 }
@@ -137,15 +160,15 @@ static void store_block(enum dtr_dtype dtype, char *bytes, int64_t first, int64_
 }
 
 /* Exact: every lossless pair fits a double. */
-static bool widen(struct dtr_values *values, const char *column, enum dtr_dtype dtype,
-                  struct dtr_error *error) {
+static bool widen(const struct dtr_env *env, struct dtr_values *values, const char *column,
+                  enum dtr_dtype dtype, struct dtr_error *error) {
   enum { BLOCK = 1024 };
   int64_t elements = values->rows * values->row_elements, bytes;
   if (__builtin_mul_overflow(elements, dtr_dtype_bytes(dtype), &bytes))
     return dtr_error_memory(error, INT64_MAX, column);
-  char *wide = dtr_aligned_alloc(bytes);
+  char *wide = room_take(env, column, bytes, error);
   if (!wide)
-    return dtr_error_memory(error, bytes, column);
+    return false;
   double block[BLOCK];
   for (int64_t first = 0; first < elements; first += BLOCK) {
     int64_t count = elements - first < BLOCK ? elements - first : BLOCK;
@@ -156,6 +179,27 @@ static bool widen(struct dtr_values *values, const char *column, enum dtr_dtype 
   values->bytes = wide;
   values->element = (enum dtr_element)dtype;
   return true;
+}
+
+/* A type of the language that holds what an element type holds; NULL if there is none. */
+static const char *language_type(enum dtr_element element) {
+  static const enum dtr_dtype types[] = {DTR_I32, DTR_I64, DTR_F32};
+  if (element <= (enum dtr_element)DTR_BOOL)
+    return dtr_element_name(element);
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (lossless[types[i]] & 1u << element)
+      return dtr_dtype_name(types[i]);
+  return NULL;
+}
+
+static bool type_hint(const struct dtr_values *values, struct dtr_error *error) {
+  const char *type = language_type(values->element);
+  if (!type)
+    return dtr_error_hint(error, "convert the file: no type of the language holds all of these");
+  return dtr_error_hint(error,
+                        "declare the input as %s and cast it in the model, or convert the file: "
+                        "only conversions that lose nothing are made",
+                        type);
 }
 
 static bool truth_check(const struct dtr_values *values, const char *column,
@@ -176,15 +220,18 @@ static bool shape_check(const struct dtr_values *values, const char *column,
       memcmp(values->dims, input->dims, input->rank * sizeof input->dims[0]) == 0)
     return true;
   char have[DTR_SHAPE_TEXT], want[DTR_SHAPE_TEXT];
-  return dtr_error_set(
-      error, DTR_STATUS_DATA,
-      "column %s: an example has shape %s, the input \"%s\" of the model (%s) has %s", column,
-      dtr_shape_text(values->rank, values->dims, have, sizeof have), input->name,
-      input->where ? input->where : "",
-      dtr_shape_text(input->rank, input->dims, want, sizeof want));
+  dtr_error_set(error, DTR_STATUS_DATA,
+                "column %s: an example has shape %s, the input \"%s\" of the model (%s) has %s",
+                column, dtr_shape_text(values->rank, values->dims, have, sizeof have), input->name,
+                input->where ? input->where : "",
+                dtr_shape_text(input->rank, input->dims, want, sizeof want));
+  return dtr_error_hint(error,
+                        "declare the input as [B%s%.*s and reshape it in the model, or "
+                        "convert the file",
+                        values->rank ? ", " : "]", values->rank ? (int)strlen(have) : 0, have + 1);
 }
 
-bool dtr_values_convert(struct dtr_values *values, const char *column,
+bool dtr_values_convert(const struct dtr_env *env, struct dtr_values *values, const char *column,
                         const struct dtr_input *input, struct dtr_error *error) {
   if (!shape_check(values, column, input, error))
     return false;
@@ -193,14 +240,11 @@ bool dtr_values_convert(struct dtr_values *values, const char *column,
                   "column %s: its values are %s, the input \"%s\" of the model (%s) is %s", column,
                   dtr_element_name(values->element), input->name, input->where ? input->where : "",
                   dtr_dtype_name(input->dtype));
-    return dtr_error_hint(error,
-                          "declare the input as %s and cast it in the model, or convert the file: "
-                          "only conversions that lose nothing are made",
-                          dtr_element_name(values->element));
+    return type_hint(values, error);
   }
   if (input->dtype == DTR_BOOL && !truth_check(values, column, error))
     return false;
   if (values->element == (enum dtr_element)input->dtype)
     return true;
-  return widen(values, column, input->dtype, error);
+  return widen(env, values, column, input->dtype, error);
 }

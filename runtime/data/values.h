@@ -6,6 +6,7 @@
 #ifndef DTR_DATA_VALUES_H
 #define DTR_DATA_VALUES_H
 
+#include "runtime/env.h"
 #include "runtime/error.h"
 #include "runtime/value.h"
 
@@ -23,8 +24,9 @@ void *dtr_aligned_alloc(int64_t bytes);
 
 /* Fills in everything but the bytes from a file's shape, whose first axis is the examples, and
  * takes memory for them. `available`: bytes the file can have for them at most, checked first. */
-bool dtr_values_make(const char *path, enum dtr_element element, uint32_t rank, const int64_t *dims,
-                     int64_t available, struct dtr_values *values, struct dtr_error *error);
+bool dtr_values_make(const struct dtr_env *env, const char *path, enum dtr_element element,
+                     uint32_t rank, const int64_t *dims, int64_t available,
+                     struct dtr_values *values, struct dtr_error *error);
 void dtr_values_free(struct dtr_values *values);
 int64_t dtr_values_bytes(const struct dtr_values *values);
 
@@ -33,7 +35,7 @@ void dtr_values_swap(struct dtr_values *values);
 
 /* Checks the shape of an example and turns the values into the input's element type, in place of
  * the old ones. `column` is for messages. */
-bool dtr_values_convert(struct dtr_values *values, const char *column,
+bool dtr_values_convert(const struct dtr_env *env, struct dtr_values *values, const char *column,
                         const struct dtr_input *input, struct dtr_error *error);
 
 #endif

@@ -47,7 +47,8 @@ static inline int64_t fuzz_read(void *context, int file, void *bytes, size_t siz
 
 static inline int fuzz_info(void *context, int file, struct dtr_file_info *info) {
   (void)file;
-  *info = (struct dtr_file_info){.size = (int64_t)((struct fuzz_input *)context)->size};
+  *info = (struct dtr_file_info){.size = (int64_t)((struct fuzz_input *)context)->size,
+                                 .is_regular = true};
   return 0;
 }
 

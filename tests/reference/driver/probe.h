@@ -5,7 +5,7 @@
 #include "driver.h"
 
 /* Whether dtgc knows this function, layer or optimizer: in every file, or in the standard library.
- * Asks once a name. */
+ * Asks once a name; a dry run asks nothing and takes all as known. */
 bool ref_knows(struct ref_driver *driver, const char *name);
 
 #endif

@@ -91,6 +91,10 @@ bool ref_accepts(struct ref_driver *driver, const char *model) {
   return ref_run(driver, arguments, ref_format(driver, "%s.txt", model), &why);
 }
 
+const char *ref_checkpoint(struct ref_driver *driver, const char *folder, int step) {
+  return ref_format(driver, "%s/step-%012d.safetensors", folder, step);
+}
+
 bool ref_train(struct ref_driver *driver, const struct ref_job *job, const char **why) {
   const char *arguments[REF_MAX_ARGUMENTS] = {
       job->program, "--quiet", "--threads", "1", "--steps", ref_format(driver, "%d", job->steps),
@@ -98,7 +102,10 @@ bool ref_train(struct ref_driver *driver, const struct ref_job *job, const char 
   size_t count = 8;
   const struct {
     const char *flag, *value;
-  } more[] = {{"--init", job->init}, {"--data-dir", job->data_dir}, {"--log", job->log}};
+  } more[] = {{"--init", job->init},
+              {"--data-dir", job->data_dir},
+              {"--log", job->log},
+              {"--checkpoint-dir", job->checkpoints}};
   for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
     if (!more[i].value)
       continue;
@@ -108,5 +115,7 @@ bool ref_train(struct ref_driver *driver, const struct ref_job *job, const char 
   unlink(job->save);
   if (job->log)
     unlink(job->log);
+  for (int step = 1; job->checkpoints && step <= job->steps; step++)
+    unlink(ref_checkpoint(driver, job->checkpoints, step));
   return ref_run(driver, arguments, ref_format(driver, "%s.txt", job->save), why);
 }

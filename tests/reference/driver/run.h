@@ -22,12 +22,15 @@ bool ref_compile(struct ref_driver *driver, const char *model, const char *out,
 /* Whether `dtgc check` accepts the file. */
 bool ref_accepts(struct ref_driver *driver, const char *model);
 
-/* Runs a program for `steps` steps from the tensors of `init` and saves them to `save`, which is
- * removed first. `init`, `data_dir` and `log` may be NULL. */
+/* Runs a program for `steps` steps from the tensors of `init` and saves them to `save`. `init`,
+ * `data_dir`, `log` and `checkpoints` may be NULL. Files that the run is to write are removed
+ * first. `checkpoints` is a folder; that the program writes one after each step is up to its model
+ * file. */
 struct ref_job {
-  const char *program, *init, *data_dir, *log, *save;
+  const char *program, *init, *data_dir, *log, *save, *checkpoints;
   int steps;
 };
+const char *ref_checkpoint(struct ref_driver *driver, const char *folder, int step);
 bool ref_train(struct ref_driver *driver, const struct ref_job *job, const char **why);
 
 #endif

@@ -120,6 +120,15 @@ struct ref_tensor ref_tensor_row(const struct ref_tensor *tensor, int64_t index)
   return row;
 }
 
+struct ref_tensor ref_tensor_head(const struct ref_tensor *tensor, int64_t rows) {
+  struct ref_tensor head = *tensor;
+  int64_t dims[DTR_MAX_RANK];
+  memcpy(dims, tensor->type.dims, tensor->type.rank * sizeof *dims);
+  dims[0] = rows;
+  set_shape(&head, tensor->type.rank, dims);
+  return head;
+}
+
 struct ref_tensor ref_tensor_join(const struct ref_tensor *tensor) {
   struct ref_tensor joined = *tensor;
   int64_t dims[DTR_MAX_RANK];

@@ -29,6 +29,8 @@ void ref_tensors_add(struct ref_driver *driver, struct ref_tensors *tensors, con
                      const struct ref_tensor *tensor);
 /* Row `index` of the first axis, which is dropped. */
 struct ref_tensor ref_tensor_row(const struct ref_tensor *tensor, int64_t index);
+/* The first rows. */
+struct ref_tensor ref_tensor_head(const struct ref_tensor *tensor, int64_t rows);
 /* The same elements with the first two axes joined into one. */
 struct ref_tensor ref_tensor_join(const struct ref_tensor *tensor);
 /* With a first axis of one element in front. */

@@ -26,9 +26,9 @@ static void put_element(enum dtg_dtype dtype, char *at, double value) {
   memcpy(&bits, &f, sizeof bits);
   uint16_t half = (uint16_t)(bits >> 16); /* leaves of bf16 hold what bf16 can */
   uint8_t byte = (uint8_t)value;
-  const void *from[DTG_DTYPE_COUNT] = {[DTG_F32] = &f, [DTG_F64] = &value, [DTG_BF16] = &half,
-                                       [DTG_I32] = &i, [DTG_I64] = &l,     [DTG_U8] = &byte,
-                                       [DTG_BOOL] = &byte};
+  const void *from[DTG_DTYPE_COUNT] = {
+      [DTG_F32] = &f, [DTG_F64] = &value, [DTG_BF16] = &half, [DTG_I32] = &i,
+      [DTG_I64] = &l, [DTG_U8] = &byte,   [DTG_BOOL] = &byte};
   memcpy(at, from[dtype], dtg_dtype_size(dtype));
 }
 
@@ -85,8 +85,7 @@ static void fill_leaf(struct dtg_arena *arena, struct plan_memory *memory,
   struct dtg_location at = dtg_leaf_location(memory->plan, &memory->options, node);
   int64_t count = dtg_shape_count(&node->type.shape);
   size_t size = dtg_dtype_size(node->type.dtype);
-  struct dtg_ref_tensor tensor = {.type = node->type,
-                                  .data = DTG_NEW_ARRAY(arena, double, count)};
+  struct dtg_ref_tensor tensor = {.type = node->type, .data = DTG_NEW_ARRAY(arena, double, count)};
   if (at.space == DTG_SPACE_FEED && !memory->feeds[at.index])
     memory->feeds[at.index] = block(arena, count * (int64_t)size);
   leaf(context, node, &tensor);
@@ -143,9 +142,9 @@ struct plan_memory *plan_run_with(struct dtg_arena *arena, const struct dtg_plan
   }
   for (uint32_t s = 0; s < function->steps.len; s++) {
     struct dtg_plan_step *step = &function->steps.data[s];
-    const struct cg_kernel *kernel = plan->kernels.data[step->kernel];
     void *buffers[64];
-    assert(step->args.len == kernel->buffers.len && step->args.len <= 64);
+    assert(step->args.len == plan->kernels.data[step->kernel]->buffers.len);
+    assert(step->args.len <= 64);
     for (size_t i = 0; i < step->args.len; i++)
       buffers[i] = memory_at(memory, &step->args.data[i]);
     poison(memory, s);
@@ -161,8 +160,8 @@ static char *root_bytes(struct plan_memory *memory, size_t index) {
     if (function->buffers.data[i].node == base)
       return memory_at(memory, &function->buffers.data[i].at);
   }
-  struct dtg_location at = dtg_leaf_location(memory->plan, &memory->options,
-                                             dtg_graph_node(function->graph, base));
+  struct dtg_location at =
+      dtg_leaf_location(memory->plan, &memory->options, dtg_graph_node(function->graph, base));
   return memory_at(memory, &at);
 }
 

@@ -1,7 +1,8 @@
 /* Runs a plan through the kernel interpreter, over memory laid out as the plan says.
  *
- * Before each step all of the arena that no live buffer covers is poisoned, so that a buffer which is
- * read after its time, or before it was written, shows. Ownership: the arena given. Threads: none. */
+ * Before each step all of the arena that no live buffer covers is poisoned, so that a buffer which
+ * is read after its time, or before it was written, shows. Ownership: the arena given. Threads:
+ * none. */
 #ifndef PLAN_RUN_H
 #define PLAN_RUN_H
 
@@ -32,8 +33,8 @@ double *plan_run_root(struct dtg_arena *arena, struct plan_memory *memory, size_
 /* The same as bytes. */
 const void *plan_run_root_bytes(struct plan_memory *memory, size_t index, size_t *size);
 
-/* A leaf that draws its values from its name (and `*(uint64_t *)context`): floats in [-2, 2), integers
- * from 0 to 4. */
+/* A leaf that draws its values from its name (and `*(uint64_t *)context`): floats in [-2, 2),
+ * integers from 0 to 4. */
 void plan_leaf(void *context, const struct dtg_node *leaf, struct dtg_ref_tensor *out);
 
 /* Optimises, schedules, verifies and lowers a module whose train graph is `graph`; its roots are

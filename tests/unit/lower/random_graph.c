@@ -59,8 +59,8 @@ static uint32_t tame(struct maker *it, uint32_t x) {
 }
 
 static uint32_t make_unary(struct maker *it, uint32_t x) {
-  static const char *const ops[] = {"neg", "abs", "tanh", "sigmoid", "relu", "square", "sin",
-                                    "erf", "stop_gradient"};
+  static const char *const ops[] = {"neg",    "abs", "tanh", "sigmoid",      "relu",
+                                    "square", "sin", "erf",  "stop_gradient"};
   uint32_t choice = below(it, 11);
   if (choice == 9)
     return dtg_add_unary(it->graph, "exp", tame(it, x));
@@ -104,8 +104,7 @@ static uint32_t make_rows(struct maker *it, uint32_t x) {
     return x;
   int64_t axis = shape.rank - 1;
   uint32_t max = dtg_add_reduce(it->graph, below(it, 2) ? "max" : "sum", x, 1, &axis, true);
-  uint32_t shifted =
-      dtg_add_binary(it->graph, "sub", x, dtg_add_broadcast(it->graph, max, &shape));
+  uint32_t shifted = dtg_add_binary(it->graph, "sub", x, dtg_add_broadcast(it->graph, max, &shape));
   uint32_t e = dtg_add_unary(it->graph, "exp", tame(it, shifted));
   uint32_t sum = dtg_add_reduce(it->graph, "sum", e, 1, &axis, true);
   if (below(it, 2))
@@ -205,8 +204,7 @@ static uint32_t make_matmul(struct maker *it, uint32_t x) {
   bool transpose = below(it, 2);
   other = dtg_shape_make(2, transpose ? (int64_t[]){3, k} : (int64_t[]){k, 3});
   if (below(it, 3) == 0 && shape.rank == 3)
-    other = dtg_shape_make(
-        3, (int64_t[]){shape.dims[0], other.dims[0], other.dims[1]});
+    other = dtg_shape_make(3, (int64_t[]){shape.dims[0], other.dims[0], other.dims[1]});
   uint32_t y = of_shape(it, &other);
   return tame(it, dtg_add_matmul(it->graph, x, y, false, transpose));
 }
@@ -226,8 +224,8 @@ static uint32_t make_gather(struct maker *it, uint32_t x) {
   uint32_t rows = dtg_add(it->graph, "gather", (uint32_t[]){x, index}, 2, &attr, 1);
   if (below(it, 2))
     return rows;
-  uint32_t base = below(it, 2) ? of_shape(it, &shape)
-                               : dtg_add_const(it->graph, 0.5, DTG_F32, &shape);
+  uint32_t base =
+      below(it, 2) ? of_shape(it, &shape) : dtg_add_const(it->graph, 0.5, DTG_F32, &shape);
   return tame(it, dtg_add(it->graph, "scatter_add", (uint32_t[]){base, index, rows}, 3, &attr, 1));
 }
 
@@ -297,10 +295,10 @@ static uint32_t make_casts(struct maker *it, uint32_t x) {
 
 static uint32_t make_one(struct maker *it) {
   static uint32_t (*const makers[])(struct maker *, uint32_t) = {
-      make_unary,    make_unary,   make_binary, make_binary, make_binary, make_const, make_reduce,
-      make_reduce,   make_rows,    make_rows,   make_transpose, make_reshape, make_reshape,
-      make_slice,    make_assembly, make_matmul, make_gather, make_where, make_argmax, make_random,
-      make_whole,    make_casts};
+      make_unary,   make_unary,  make_binary,   make_binary, make_binary,    make_const,
+      make_reduce,  make_reduce, make_rows,     make_rows,   make_transpose, make_reshape,
+      make_reshape, make_slice,  make_assembly, make_matmul, make_gather,    make_where,
+      make_argmax,  make_random, make_whole,    make_casts};
   uint32_t x = pick(it);
   uint32_t y = makers[below(it, sizeof makers / sizeof *makers)](it, x);
   /* Chains of squares and sums would leave f32 far behind. */
@@ -333,8 +331,8 @@ struct dtg_graph *random_graph_make(struct dtg_ctx *ctx, uint64_t seed, int step
     if (it.graph->nodes.data[i].op->class == DTG_CLASS_LEAF || (read[i] && below(&it, 12) != 0))
       continue;
     snprintf(name, sizeof name, "m%zu", i);
-    dtg_graph_add_root(it.graph, i % 3 ? DTG_ROOT_STATE : DTG_ROOT_OUTPUT, name, (uint32_t)i, DTG_REDUCE_SUM,
-                       DTG_SPAN_NONE);
+    dtg_graph_add_root(it.graph, i % 3 ? DTG_ROOT_STATE : DTG_ROOT_OUTPUT, name, (uint32_t)i,
+                       DTG_REDUCE_SUM, DTG_SPAN_NONE);
   }
   return it.graph;
 }

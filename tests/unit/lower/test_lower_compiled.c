@@ -1,5 +1,5 @@
-/* Compiled kernels against the interpreter, through whole plans: every sample of every op, and random
- * graphs. All kernels of a test become one object. */
+/* Compiled kernels against the interpreter, through whole plans: every sample of every op, and
+ * random graphs. All kernels of a test become one object. */
 #include "compiled.h"
 #include "plan_run.h"
 #include "random_graph.h"
@@ -91,10 +91,9 @@ static double scale_of(const double *values, int64_t count) {
 static void check_job(struct jobs *jobs, struct job *job) {
   void *context = job->leaf == plan_leaf ? (void *)&job->seed : (void *)&job->context;
   struct dtg_arena arena = {0};
-  struct plan_memory *expected =
-      plan_run(&arena, job->plan, DTG_PLAN_TRAIN, job->leaf, context);
-  struct plan_memory *got = plan_run_with(&arena, job->plan, DTG_PLAN_TRAIN, job->leaf, context,
-                                          launch, jobs);
+  struct plan_memory *expected = plan_run(&arena, job->plan, DTG_PLAN_TRAIN, job->leaf, context);
+  struct plan_memory *got =
+      plan_run_with(&arena, job->plan, DTG_PLAN_TRAIN, job->leaf, context, launch, jobs);
   const struct dtg_graph *graph = job->plan->functions[DTG_PLAN_TRAIN].graph;
   for (size_t r = 0; r < graph->roots.len; r++) {
     const struct dtg_type *type = &dtg_graph_node(graph, graph->roots.data[r].node)->type;
@@ -139,11 +138,11 @@ static void test_samples(void **state) {
                         .context = {&op->samples[k], 7},
                         .what = op->name};
       struct dtg_strbuf why = {0};
-      struct dtg_graph *graph = dtg_sample_graph(&job.ctx->arena, &job.ctx->names, op,
-                                                 &op->samples[k], &why);
+      struct dtg_graph *graph =
+          dtg_sample_graph(&job.ctx->arena, &job.ctx->names, op, &op->samples[k], &why);
       assert_non_null(graph);
-      dtg_graph_add_root(graph, DTG_ROOT_STATE, "y", (uint32_t)graph->nodes.len - 1,
-                         DTG_REDUCE_SUM, DTG_SPAN_NONE);
+      dtg_graph_add_root(graph, DTG_ROOT_STATE, "y", (uint32_t)graph->nodes.len - 1, DTG_REDUCE_SUM,
+                         DTG_SPAN_NONE);
       add_job(&jobs, job, graph);
     }
   }

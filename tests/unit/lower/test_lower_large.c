@@ -1,5 +1,5 @@
-/* Shapes that are cut into tiles: the tiles cover everything, once, whatever their order, and compiled
- * code gives the same as the reference. */
+/* Shapes that are cut into tiles: the tiles cover everything, once, whatever their order, and
+ * compiled code gives the same as the reference. */
 #include "compiled.h"
 #include "plan_run.h"
 
@@ -52,8 +52,8 @@ static void check(const char *text, int64_t tiles) {
   const struct dtg_ref_tensor *expected = dtg_evaluate(graph, &ctx.arena, plan_leaf, &seed);
   struct dtg_plan *plan = plan_make(&ctx, graph, true);
   assert_int_equal(plan->kernels.data[0]->tiles, tiles);
-  struct cg_compiled compiled = cg_compile((const struct cg_kernel *const *)plan->kernels.data,
-                                           plan->kernels.len, *archs);
+  struct cg_compiled compiled =
+      cg_compile((const struct cg_kernel *const *)plan->kernels.data, plan->kernels.len, *archs);
   struct plan_memory *plain = plan_run(&ctx.arena, plan, DTG_PLAN_TRAIN, plan_leaf, &seed);
   struct plan_memory *fast =
       plan_run_with(&ctx.arena, plan, DTG_PLAN_TRAIN, plan_leaf, &seed, launch, &compiled);
@@ -141,9 +141,8 @@ static void test_scatter(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_elementwise), cmocka_unit_test(test_rows),
-      cmocka_unit_test(test_columns), cmocka_unit_test(test_blocks),
-      cmocka_unit_test(test_scatter)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_elementwise),
+                                     cmocka_unit_test(test_rows), cmocka_unit_test(test_columns),
+                                     cmocka_unit_test(test_blocks), cmocka_unit_test(test_scatter)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

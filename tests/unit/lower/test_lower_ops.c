@@ -58,8 +58,7 @@ static void check_sample(const struct dtg_op_def *op, const struct dtg_op_sample
       &dtg_evaluate(graph, &ctx.arena, sample_leaf, &leaf)[last];
   for (int fused = 0; fused < 2; fused++) {
     struct dtg_plan *plan = plan_make(&ctx, graph, fused);
-    struct plan_memory *memory =
-        plan_run(&ctx.arena, plan, DTG_PLAN_TRAIN, sample_leaf, &leaf);
+    struct plan_memory *memory = plan_run(&ctx.arena, plan, DTG_PLAN_TRAIN, sample_leaf, &leaf);
     const double *got = plan_run_root(&ctx.arena, memory, 0);
     double scale = expected->type.dtype == DTG_BF16 ? 200 * largest(expected) : largest(expected);
     for (int64_t i = 0; i < dtg_shape_count(&expected->type.shape); i++) {

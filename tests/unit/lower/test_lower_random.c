@@ -76,11 +76,9 @@ static void test_values(void **state) {
     uint64_t leaf_seed = seed;
     dtg_ctx_init(&ctx);
     struct dtg_graph *graph = random_graph_make(&ctx, seed, 4 + (int)(seed % 16), true);
-    const struct dtg_ref_tensor *expected =
-        dtg_evaluate(graph, &ctx.arena, plan_leaf, &leaf_seed);
+    const struct dtg_ref_tensor *expected = dtg_evaluate(graph, &ctx.arena, plan_leaf, &leaf_seed);
     struct dtg_plan *plan = plan_make(&ctx, graph, true);
-    struct plan_memory *memory =
-        plan_run(&ctx.arena, plan, DTG_PLAN_TRAIN, plan_leaf, &leaf_seed);
+    struct plan_memory *memory = plan_run(&ctx.arena, plan, DTG_PLAN_TRAIN, plan_leaf, &leaf_seed);
     for (size_t i = 0; i < graph->roots.len; i++)
       check_root(seed, graph->roots.data[i].name, &expected[graph->roots.data[i].node],
                  plan_run_root(&ctx.arena, memory, i));

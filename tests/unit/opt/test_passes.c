@@ -83,13 +83,14 @@ static void test_cse(void **state) {
               "%5 sub %1, %0 : f32[3]\n"
               "root output \"a\" %3 mean root output \"b\" %4 mean root output \"c\" %5 mean }");
   /* 0.0 and -0.0 are two constants, and two streams are two draws. */
-  const char *apart = "graph \"train\" { %0 const {dtype=f32, value=0.0} : f32[]\n"
-                      "%1 const {dtype=f32, value=-0.0} : f32[]\n"
-                      "%2 scalar {name=\"seed\"} : i64[]\n"
-                      "%3 random %2, %2, %2 {distribution=\"uniform\", shape=[2], stream=1} : f32[2]\n"
-                      "%4 random %2, %2, %2 {distribution=\"uniform\", shape=[2], stream=2} : f32[2]\n"
-                      "root output \"a\" %0 mean root output \"b\" %1 mean\n"
-                      "root output \"c\" %3 mean root output \"d\" %4 mean }";
+  const char *apart =
+      "graph \"train\" { %0 const {dtype=f32, value=0.0} : f32[]\n"
+      "%1 const {dtype=f32, value=-0.0} : f32[]\n"
+      "%2 scalar {name=\"seed\"} : i64[]\n"
+      "%3 random %2, %2, %2 {distribution=\"uniform\", shape=[2], stream=1} : f32[2]\n"
+      "%4 random %2, %2, %2 {distribution=\"uniform\", shape=[2], stream=2} : f32[2]\n"
+      "root output \"a\" %0 mean root output \"b\" %1 mean\n"
+      "root output \"c\" %3 mean root output \"d\" %4 mean }";
   expect_text(dtg_opt_cse, apart, apart);
 }
 

@@ -65,7 +65,7 @@ same evaluated trained
 # ---- failures ----
 expect 1 "sample.dtg:3:1: error: the loss is NaN; the first tensor that is not finite is h" \
   env SAMPLE_NAN_STEP=5 "$sample"
-expect 1 "(step 5)" env SAMPLE_NAN_STEP=5 "$sample"
+expect 1 "(step 6)" env SAMPLE_NAN_STEP=5 "$sample"
 expect 1 "of train_set is out of range 0..4" env SAMPLE_LABELS=6 "$sample"
 
 # ---- signals ----

@@ -245,6 +245,34 @@ static void unknown_architecture_is_refused(void **state) {
   assert_int_equal(dtr_library_gemm_scratch(&cases[0], "pdp-11"), -1);
 }
 
+/* Strides of axes of one element do not count when oneDNN looks into its cache of products: none may
+ * be given another's needs, whichever came first. */
+static void needs_do_not_depend_on_order(void **state) {
+  (void)state;
+  enum { SIZES = 3, ALL = 4 * SIZES * SIZES * SIZES };
+  static const int64_t sizes[2][SIZES] = {{1, 3, 17}, {1, 5, 18}}; /* the cache remembers the first */
+  for (int reversed = 0; reversed < 2; reversed++) {
+    struct dtr_gemm all[ALL];
+    for (int i = 0; i < ALL; i++) {
+      struct dtr_gemm *gemm = &all[reversed ? ALL - 1 - i : i];
+      *gemm = (struct dtr_gemm){.batch = 1,
+                                .m = sizes[reversed][i / 4 % SIZES],
+                                .n = sizes[reversed][i / 4 / SIZES % SIZES],
+                                .k = sizes[reversed][i / 4 / SIZES / SIZES],
+                                .transpose_a = (i & 1) != 0,
+                                .transpose_b = (i & 2) != 0,
+                                .row_tiles = 1};
+      gemm->tile_rows = gemm->m;
+      gemm->scratch_bytes = dtr_library_gemm_scratch(gemm, arch);
+    }
+    char why[300] = "";
+    struct dtr_library *library = dtr_library_new(all, ALL, arch, why, sizeof why);
+    assert_string_equal(why, "");
+    assert_non_null(library);
+    dtr_library_free(library);
+  }
+}
+
 /* usage: test_library ARCH [--digest] */
 int main(int argc, char **argv) {
   if (argc < 2)
@@ -253,6 +281,7 @@ int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[2], "--digest") == 0)
     return print_digest();
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(needs_do_not_depend_on_order), /* first: the cache is still empty */
       cmocka_unit_test(products_are_right),
       cmocka_unit_test(same_bits_on_every_thread),
       cmocka_unit_test(too_much_scratch_is_refused),

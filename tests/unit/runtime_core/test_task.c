@@ -204,7 +204,7 @@ static void a_folder_that_is_a_file_is_told(void **state) {
   run->flags.checkpoint_dir = "/dev/null";
   assert_int_equal(run_finish(run), 1);
   assert_non_null(strstr(dtr_task_error(run->task)->message, "/dev/null"));
-  assert_int_equal(run->task->step, 25); /* the first checkpoint was due then */
+  assert_int_equal(run->task->step, 0); /* told before training, not when one is due */
   run_end(run);
   free(run);
 }
@@ -242,7 +242,7 @@ static void a_nan_is_named_and_nothing_is_lost(void **state) {
     options.nan_step = 9;
     options.nan_shard = 4;
     run_begin(run, &options, threads);
-    expect_failure(run, "sample.dtg:3:1", 9,
+    expect_failure(run, "sample.dtg:3:1", 10,
                    "the loss is NaN; the first tensor that is not finite is h, NaN at element 1, "
                    "made by k1_relu (relu(x @ w1 + b1))");
     int64_t bytes = run->program->variables_bytes;
@@ -268,7 +268,7 @@ static void a_variable_gone_bad_is_named(void **state) {
     assert_true(run_poll(run));
   float *values = (float *)(run->task->executor->variables + run->program->variables[2].offset);
   values[5] = -INFINITY;
-  expect_failure(run, "sample.dtg:2:1", 3,
+  expect_failure(run, "sample.dtg:2:1", 4,
                  "the loss is NaN; the first tensor that is not finite is the variable fc1.w, "
                  "-infinite at element 5: an earlier update made it so");
   run_end(run);
@@ -291,7 +291,7 @@ static void a_bad_input_is_named(void **state) {
            "the loss is NaN; the first tensor that is not finite is the input x, %s at element 0 "
            "of example %lld",
            value > 0 ? "infinite" : "-infinite", (long long)example);
-  expect_failure(run, "sample.dtg:1:7", 0, text);
+  expect_failure(run, "sample.dtg:1:7", 1, text);
   run_end(run);
   free(scratch);
   free(run);
@@ -325,7 +325,7 @@ static void a_label_out_of_range_is_named(void **state) {
     run_poll(run);
     snprintf(text, sizeof text, "label 5 of example %lld of train_set is out of range 0..4",
              (long long)first_bad(run->task->data, 0));
-    expect_failure(run, "sample.dtg:5:12", 0, text);
+    expect_failure(run, "sample.dtg:1:20", 1, text);
     run_end(run);
     free(run);
   }
@@ -343,7 +343,7 @@ static void a_label_out_of_range_in_evaluation_is_named(void **state) {
     run_poll(run);
     snprintf(text, sizeof text, "label 5 of example %lld of test_set is out of range 0..4",
              (long long)first_bad(run->task->evaluate_on, DTR_NATURAL_ORDER));
-    expect_failure(run, "sample.dtg:5:12", -1, text);
+    expect_failure(run, "sample.dtg:1:20", -1, text);
     run_end(run);
     free(run);
   }

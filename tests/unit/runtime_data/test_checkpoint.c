@@ -216,7 +216,8 @@ static void damage_is_named(void **state) {
   assert_false(load(&run, used));
   const char *text = "ck/step-000000000020.safetensors: tensor \"fc.w:v\": wrong checksum: ";
   assert_ptr_equal(strstr(error.message, text), error.message);
-  assert_string_equal(error.hint, "no checkpoint in ck is valid; start without --resume");
+  assert_string_equal(error.hint,
+                      "no checkpoint in ck is valid: bring back a copy, or start without --resume");
   dtr_error_clear(&error);
   help_write(path, bytes, size - 1);
   assert_false(load(&run, used));
@@ -242,7 +243,7 @@ static void other_models_are_refused(void **state) {
   help_expect(&error, DTR_STATUS_CHECKPOINT,
               "ck/step-000000000020.safetensors: from another model: its id is aaaa, this "
               "program's is bbbb | tensor \"fc.w\" is f32[4, 3] in the file and f32[4, 2] in the "
-              "model");
+              "model: name the folder of this program's own checkpoints");
   program.model_id = "aaaa";
   assert_false(load(&run, used));
   assert_string_equal(error.where, "m.dtg:3:1");
@@ -379,7 +380,7 @@ static void initial_shapes_and_types_must_match(void **state) {
   help_expect(&error, DTR_STATUS_CHECKPOINT,
               "s: tensor \"fc.w:v\" is f32[4, 3] in the file and i32[4, 3] in the model");
   assert_false(dtr_tensors_init(dtr_env_real(), &program, "none", loaded, remarks, &error));
-  help_expect(&error, DTR_STATUS_IO, "none: No such file or directory");
+  help_expect(&error, DTR_STATUS_IO, "cannot open none: No such file or directory");
   struct dtr_env_fault fault = {.below = dtr_env_real(), .fail_rename = 1, .error = EXDEV};
   struct dtr_env env = dtr_env_faulty(&fault);
   assert_false(dtr_tensors_save(&env, &program, "s", block, &error));

@@ -188,24 +188,30 @@ static void a_split_by_shuffle_never_leaks(void **state) {
 static void bad_transforms(void **state) {
   (void)state;
   transform_add(DTR_TRANSFORM_TAKE, 101, false);
-  open_bad("m.dtg:5:6", "data train_set: take(101), but there are 100 examples");
+  open_bad("m.dtg:5:6", "data train_set: take(101), but there are 100 examples | say take with "
+                        "a smaller number, or take a larger file");
   transforms[0].kind = DTR_TRANSFORM_SKIP;
-  open_bad("m.dtg:5:6", "data train_set: skip(101), but there are 100 examples");
+  open_bad("m.dtg:5:6", "data train_set: skip(101), but there are 100 examples | say skip with "
+                        "a smaller number, or take a larger file");
   transforms[0].value = 100;
-  open_bad("m.dtg:5:6", "data train_set has no examples left after take and skip");
+  open_bad("m.dtg:5:6",
+           "data train_set has no examples left after take and skip | leave some for it");
   dataset.transform_count = 0;
   columns[0].rows = columns[1].rows = 0;
-  open_bad("m.dtg:5:6", "data train_set has no examples");
+  open_bad("m.dtg:5:6", "data train_set has no examples | name files that have examples");
 }
 
 static void columns_must_fit(void **state) {
   (void)state;
   columns[1].rows = 99;
-  open_bad("m.dtg:5:30", "data train_set: column x has 100 examples, column y has 99");
+  open_bad("m.dtg:5:30",
+           "data train_set: column x has 100 examples, column y has 99"
+           " | the columns of a table are as long as each other: take files that belong together");
   columns[1].rows = COUNT;
   columns[0].dims[0] = 4;
   open_bad("m.dtg:5:10", "column x: an example has shape [4], the input \"x\" of the model "
-                         "(m.dtg:1:9) has [3]");
+                         "(m.dtg:1:9) has [3] | declare the input as [B, 4] and reshape it in the "
+                         "model, or convert the file");
   columns[0].dims[0] = 3;
   columns[0].dtype = DTR_F64;
   open_bad("m.dtg:5:10",
@@ -214,7 +220,9 @@ static void columns_must_fit(void **state) {
            "conversions that lose nothing are made");
   columns[0].dtype = DTR_F32;
   columns[1].name = "label";
-  open_bad("m.dtg:5:6", "data train_set has no column for the input \"y\" (m.dtg:1:20)");
+  open_bad("m.dtg:5:6",
+           "data train_set has no column for the input \"y\" (m.dtg:1:20) | name a column "
+           "of the table as the input, or take another data set");
 }
 
 /* A column that no input takes must have the length of the others all the same. */
@@ -224,7 +232,9 @@ static void unused_columns(void **state) {
   open_good();
   dtr_data_close(data);
   columns[1].rows = 5;
-  open_bad("m.dtg:5:30", "data train_set: column x has 100 examples, column y has 5");
+  open_bad("m.dtg:5:30",
+           "data train_set: column x has 100 examples, column y has 5"
+           " | the columns of a table are as long as each other: take files that belong together");
 }
 
 static void types_widen_without_loss(void **state) {

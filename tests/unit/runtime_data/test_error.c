@@ -36,7 +36,9 @@ static void texts_of_little(void **state) {
   assert_string_equal(text, "error: cannot write f: No space left on device (step 0)\n");
   dtr_error_clear(&error);
   dtr_error_memory(&error, 100, "batches");
-  help_expect(&error, DTR_STATUS_MEMORY, "out of memory: 100 bytes for batches");
+  help_expect(&error, DTR_STATUS_MEMORY,
+              "out of memory: 100 bytes for batches | end other programs, or use a smaller batch "
+              "or a larger machine");
 }
 
 static void long_texts_are_cut(void **state) {

@@ -77,7 +77,9 @@ static void missing(void **state) {
               "f.gz: there is no such data file | looked in ., share/datasets and the folders in "
               "it; --data-dir names another folder");
   assert_false(dtr_data_find(&env, "/no/f.gz", NULL, NULL, found, sizeof found, &error));
-  help_expect(&error, DTR_STATUS_DATA, "/no/f.gz: there is no such data file");
+  help_expect(&error, DTR_STATUS_DATA,
+              "/no/f.gz: there is no such data file | correct the "
+              "path, or write one that --data-dir can complete");
 }
 
 static void two_of_one_name(void **state) {

@@ -137,7 +137,7 @@ static void bad_headers(void **state) {
   assert_false(dtr_safetensors_open(dtr_env_real(), "t", &file, &error));
   help_expect(&error, DTR_STATUS_CHECKPOINT, "t: truncated: 10 bytes, the header alone has 40");
   assert_false(dtr_safetensors_open(dtr_env_real(), "none", &file, &error));
-  help_expect(&error, DTR_STATUS_IO, "none: No such file or directory");
+  help_expect(&error, DTR_STATUS_IO, "cannot open none: No such file or directory");
   assert_false(dtr_safetensors_open(dtr_env_real(), ".", &file, &error));
   help_expect(&error, DTR_STATUS_IO, ".: Is a directory");
   expect_bad("[]", 0, "t: the header is not a JSON object");

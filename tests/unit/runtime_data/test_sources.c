@@ -304,12 +304,12 @@ static void generators(void **state) {
   (void)state;
   struct dtr_values values, again;
   struct dtr_column column = generator(DTR_SOURCE_RANDOM_NORMAL, DTR_F32, 5, 2);
-  assert_true(dtr_generate(&column, &values, &error));
-  assert_true(dtr_generate(&column, &again, &error));
+  assert_true(dtr_generate(dtr_env_real(), &column, &values, &error));
+  assert_true(dtr_generate(dtr_env_real(), &column, &again, &error));
   assert_memory_equal(values.bytes, again.bytes, 3000 * 4);
   dtr_values_free(&again);
   column.seed = 2;
-  assert_true(dtr_generate(&column, &again, &error));
+  assert_true(dtr_generate(dtr_env_real(), &column, &again, &error));
   assert_memory_not_equal(values.bytes, again.bytes, 3000 * 4);
   double sum = 0;
   for (int i = 0; i < 3000; i++)
@@ -318,12 +318,12 @@ static void generators(void **state) {
   dtr_values_free(&again);
   dtr_values_free(&values);
   column = generator(DTR_SOURCE_RANDOM_UNIFORM, DTR_F64, -1, 1);
-  assert_true(dtr_generate(&column, &values, &error));
+  assert_true(dtr_generate(dtr_env_real(), &column, &values, &error));
   for (int i = 0; i < 3000; i++)
     assert_true(fabs(((double *)values.bytes)[i]) <= 1);
   dtr_values_free(&values);
   column = generator(DTR_SOURCE_RANDOM_INT, DTR_I32, -3, 4);
-  assert_true(dtr_generate(&column, &values, &error));
+  assert_true(dtr_generate(dtr_env_real(), &column, &values, &error));
   int seen[7] = {0};
   for (int i = 0; i < 3000; i++)
     seen[((int32_t *)values.bytes)[i] + 3]++;
@@ -331,7 +331,7 @@ static void generators(void **state) {
     assert_true(seen[i] > 300);
   dtr_values_free(&values);
   column = generator(DTR_SOURCE_RANGE, DTR_I64, 10, 0);
-  assert_true(dtr_generate(&column, &values, &error));
+  assert_true(dtr_generate(dtr_env_real(), &column, &values, &error));
   assert_int_equal(((int64_t *)values.bytes)[0], 10);
   assert_int_equal(((int64_t *)values.bytes)[2999], 1009);
   dtr_values_free(&values);
@@ -341,23 +341,23 @@ static void generator_errors(void **state) {
   (void)state;
   struct dtr_values values;
   struct dtr_column column = generator(DTR_SOURCE_RANDOM_INT, DTR_I32, 4, 4);
-  assert_false(dtr_generate(&column, &values, &error));
+  assert_false(dtr_generate(dtr_env_real(), &column, &values, &error));
   help_expect(&error, DTR_STATUS_DATA, "column x: random_int from 4 up to but not 4 has no values");
   column = generator(DTR_SOURCE_RANDOM_INT, DTR_U8, 0, 1000);
-  assert_false(dtr_generate(&column, &values, &error));
+  assert_false(dtr_generate(dtr_env_real(), &column, &values, &error));
   help_expect(&error, DTR_STATUS_DATA, "column x: values from 0 to 999 do not fit u8");
   column = generator(DTR_SOURCE_RANGE, DTR_U8, 0, 0);
-  assert_false(dtr_generate(&column, &values, &error));
+  assert_false(dtr_generate(dtr_env_real(), &column, &values, &error));
   help_expect(&error, DTR_STATUS_DATA, "column x: values from 0 to 999 do not fit u8");
   column = generator(DTR_SOURCE_RANDOM_INT, DTR_F32, 0, 1e300);
-  assert_false(dtr_generate(&column, &values, &error));
+  assert_false(dtr_generate(dtr_env_real(), &column, &values, &error));
   dtr_error_clear(&error);
   column = generator(DTR_SOURCE_RANDOM_NORMAL, DTR_I32, 0, 1);
-  assert_false(dtr_generate(&column, &values, &error));
+  assert_false(dtr_generate(dtr_env_real(), &column, &values, &error));
   help_expect(&error, DTR_STATUS_DATA, "column x: random real numbers are not i32");
   column = generator(DTR_SOURCE_RANDOM_NORMAL, DTR_F32, 0, 1);
   column.rows = INT64_MAX / 4;
-  assert_false(dtr_generate(&column, &values, &error));
+  assert_false(dtr_generate(dtr_env_real(), &column, &values, &error));
   help_expect(&error, DTR_STATUS_DATA, "x: its shape [2305843009213693951, 3] is too large");
 }
 

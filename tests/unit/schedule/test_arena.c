@@ -22,8 +22,7 @@ static void check_disjoint(const struct dtg_arena_piece *pieces, size_t count, i
     for (size_t k = i + 1; k < count; k++) {
       const struct dtg_arena_piece *a = &pieces[i], *b = &pieces[k];
       bool together = a->first <= b->last && b->first <= a->last;
-      bool overlap =
-          a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+      bool overlap = a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
       assert_false(together && overlap);
     }
   }

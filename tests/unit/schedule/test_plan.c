@@ -182,8 +182,7 @@ static void test_arena_size(void **state) {
   for (uint64_t seed = 1; seed <= 60; seed++) {
     struct dtg_ctx ctx;
     dtg_ctx_init(&ctx);
-    const struct dtg_plan *plan =
-        plan_make(&ctx, random_graph_make(&ctx, seed, 60, false), true);
+    const struct dtg_plan *plan = plan_make(&ctx, random_graph_make(&ctx, seed, 60, false), true);
     planned += (double)plan->functions[DTG_PLAN_TRAIN].arena_bytes;
     live += (double)plan->functions[DTG_PLAN_TRAIN].live_peak_bytes;
     dtg_ctx_free(&ctx);

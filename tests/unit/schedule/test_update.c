@@ -1,4 +1,5 @@
-/* Update graphs: new values of variables are written over the old ones, where and when that is safe. */
+/* Update graphs: new values of variables are written over the old ones, where and when that is
+ * safe. */
 #include "plan_run.h"
 
 #include "codegen/lower/lower.h"
@@ -17,22 +18,22 @@
 
 #include <cmocka.h>
 
-#define VARIABLES                                                                           \
-  "variables {\n"                                                                           \
-  "  param \"b\" : f32[48] ~ zeros(0.0, 0.0)\n"                                             \
-  "  param \"w\" : f32[20, 48] ~ zeros(0.0, 0.0)\n"                                         \
-  "  slot \"b:v\" : f32[48] ~ zeros(0.0, 0.0) of 0\n"                                       \
-  "  slot \"w:v\" : f32[20, 48] ~ zeros(0.0, 0.0) of 1\n"                                   \
-  "}\n"                                                                                     \
-  "graph \"train\" {\n"                                                                     \
-  "  %0 param {path=\"b\"} : f32[48]\n"                                                     \
-  "  %1 param {path=\"w\"} : f32[20, 48]\n"                                                 \
-  "  %2 sum %1 {axes=[0, 1]} : f32[]\n"                                                     \
-  "  %3 neg %0 : f32[48]\n"                                                                 \
-  "  %4 neg %1 : f32[20, 48]\n"                                                             \
-  "  root loss \"\" %2 mean\n"                                                              \
-  "  root grad \"b\" %3 mean\n"                                                             \
-  "  root grad \"w\" %4 mean\n"                                                             \
+#define VARIABLES                                         \
+  "variables {\n"                                         \
+  "  param \"b\" : f32[48] ~ zeros(0.0, 0.0)\n"           \
+  "  param \"w\" : f32[20, 48] ~ zeros(0.0, 0.0)\n"       \
+  "  slot \"b:v\" : f32[48] ~ zeros(0.0, 0.0) of 0\n"     \
+  "  slot \"w:v\" : f32[20, 48] ~ zeros(0.0, 0.0) of 1\n" \
+  "}\n"                                                   \
+  "graph \"train\" {\n"                                   \
+  "  %0 param {path=\"b\"} : f32[48]\n"                   \
+  "  %1 param {path=\"w\"} : f32[20, 48]\n"               \
+  "  %2 sum %1 {axes=[0, 1]} : f32[]\n"                   \
+  "  %3 neg %0 : f32[48]\n"                               \
+  "  %4 neg %1 : f32[20, 48]\n"                           \
+  "  root loss \"\" %2 mean\n"                            \
+  "  root grad \"b\" %3 mean\n"                           \
+  "  root grad \"w\" %4 mean\n"                           \
   "}\n"
 
 /* Runs the update graph of the text and compares every new value with the reference. */
@@ -55,8 +56,7 @@ static void check(const char *update, uint32_t kernels) {
     fail_msg("%s", dtg_strbuf_text(&why));
   cg_lower(&ctx, plan);
   assert_int_equal(plan->functions[DTG_PLAN_UPDATE].steps.len, kernels);
-  struct plan_memory *memory =
-      plan_run(&ctx.arena, plan, DTG_PLAN_UPDATE, plan_leaf, &seed);
+  struct plan_memory *memory = plan_run(&ctx.arena, plan, DTG_PLAN_UPDATE, plan_leaf, &seed);
   for (size_t r = 0; r < before->roots.len; r++) {
     struct dtg_location at;
     const struct dtg_ref_tensor *wanted = &expected[before->roots.data[r].node];
@@ -93,7 +93,8 @@ static void test_momentum(void **state) {
         1);
 }
 
-/* The old value is read after a product of the new one: the new one is copied over it at the end. */
+/* The old value is read after a product of the new one: the new one is copied over it at the end.
+ */
 static void test_old_and_new(void **state) {
   (void)state;
   check("graph \"update\" {\n"
@@ -150,9 +151,9 @@ static void test_unchanged(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_momentum), cmocka_unit_test(test_old_and_new),
-      cmocka_unit_test(test_swap), cmocka_unit_test(test_reverse),
-      cmocka_unit_test(test_unchanged)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_momentum),
+                                     cmocka_unit_test(test_old_and_new),
+                                     cmocka_unit_test(test_swap), cmocka_unit_test(test_reverse),
+                                     cmocka_unit_test(test_unchanged)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
