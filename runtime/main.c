@@ -106,9 +106,9 @@ static void drive(struct dtr_task *task, const struct dtr_env *env) {
 
 static int run_job(const struct dtr_program *program, const struct dtr_flags *flags,
                    struct dtr_error *error) {
-  char model_dir[8192];
+  char model_dir[PATH_MAX];
   struct dtr_job_run *job;
-  find_model_dir(program, model_dir, sizeof model_dir);
+  find_model_dir(program, model_dir);
   struct dtr_job_options options = {
       .program = program,
       .env = dtr_env_real(),
