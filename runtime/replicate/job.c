@@ -2,6 +2,7 @@
 
 #include "runtime/cpu.h"
 #include "runtime/json.h"
+#include "runtime/replicate/arbiter.h"
 #include "runtime/replicate/owner.h"
 #include "runtime/replicate/replica.h"
 #include "runtime/signals.h"
@@ -25,6 +26,7 @@ struct group {
   struct dtr_executor *executor;
   struct dtr_replica *replica;
   struct dtr_owner *owner;
+  struct dtr_arbiter *arbiter;
   pthread_t thread;
 };
 
@@ -230,6 +232,7 @@ void dtr_job_free(struct dtr_job_run *job) {
   for (uint32_t g = 0; g < job->group_count; g++) {
     dtr_replica_free(job->groups[g].replica);
     dtr_owner_free(job->groups[g].owner);
+    dtr_arbiter_free(job->groups[g].arbiter);
     dtr_executor_free(job->groups[g].executor);
   }
   free(job->groups);
@@ -276,6 +279,10 @@ static bool start_device(struct group *group, struct dtr_error *error) {
     if (!dtr_owner_new(&party, owner, group->executor, &group->owner, error))
       return false;
   }
+  if (owner == 0 && job->map->rule != DTR_RULE_SYNC) {
+    struct dtr_party party = party_at(group, dtr_party_of_arbiter(job->map));
+    return dtr_arbiter_new(&party, &group->arbiter, error);
+  }
   return true;
 }
 
@@ -312,6 +319,8 @@ static bool poll(struct group *group) {
     progress = dtr_replica_poll(group->replica) || progress;
   if (group->owner)
     progress = dtr_owner_poll(group->owner) || progress;
+  if (group->arbiter)
+    progress = dtr_arbiter_poll(group->arbiter) || progress;
   return progress;
 }
 
@@ -324,7 +333,8 @@ static bool is_over(const struct group *group) {
   if (group->failed.is_failed)
     return group->failed.is_finished;
   return (!group->replica || dtr_replica_party(group->replica)->is_finished) &&
-         (!group->owner || dtr_owner_party(group->owner)->is_finished);
+         (!group->owner || dtr_owner_party(group->owner)->is_finished) &&
+         (!group->arbiter || dtr_arbiter_party(group->arbiter)->is_finished);
 }
 
 uint32_t dtr_job_groups(const struct dtr_job_run *job) {
@@ -468,6 +478,13 @@ struct dtr_task *dtr_job_chief(struct dtr_job_run *job) {
   return dtr_client_task(job->clients[0]);
 }
 
+int64_t dtr_job_lead(const struct dtr_job_run *job) {
+  for (uint32_t g = 0; g < job->group_count; g++)
+    if (job->groups[g].arbiter)
+      return dtr_arbiter_lead(job->groups[g].arbiter);
+  return 0;
+}
+
 const struct dtr_map *dtr_job_map(const struct dtr_job_run *job) {
   return job->map;
 }
@@ -546,5 +563,7 @@ void dtr_job_describe(const struct dtr_job_run *job, FILE *stream) {
       describe(dtr_replica_party(job->groups[g].replica), stream);
     if (job->groups[g].owner)
       describe(dtr_owner_party(job->groups[g].owner), stream);
+    if (job->groups[g].arbiter)
+      describe(dtr_arbiter_party(job->groups[g].arbiter), stream);
   }
 }

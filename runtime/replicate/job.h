@@ -56,6 +56,8 @@ struct dtr_task *dtr_job_chief(struct dtr_job_run *job);
 /* What a channel has carried. */
 struct dtr_traffic dtr_job_traffic(const struct dtr_job_run *job, enum dtr_channel_kind kind,
                                    uint32_t from_task, uint32_t to_task);
+/* Bounded staleness: the largest lead of a client over the slowest live one. */
+int64_t dtr_job_lead(const struct dtr_job_run *job);
 const struct dtr_map *dtr_job_map(const struct dtr_job_run *job);
 void dtr_job_describe(const struct dtr_job_run *job, FILE *stream);
 

@@ -18,7 +18,7 @@ static bool add_word(const char *word, size_t length, uint32_t *faults, struct d
   char list[512] = "";
   if (length == 3 && memcmp(word, "all", 3) == 0) {
     *faults |= (1u << DTR_SIM_FAULTS) - 1;
-    *faults &= ~(1u << DTR_SIM_FAULT_BIT_DISK_ERRORS);
+    *faults &= ~(1u << DTR_SIM_FAULT_BIT_DISK_ERRORS | 1u << DTR_SIM_FAULT_BIT_LOSE);
     return true;
   }
   for (uint32_t i = 0; i < DTR_SIM_FAULTS; i++) {
@@ -92,6 +92,8 @@ static void make_network(struct dtr_sim_random *random, uint32_t faults, uint32_
     network->breaks = spread(random, 1000, 200000);
     network->reconnect = spread(random, DTR_SIM_MILLISECOND, dtr_sim_second);
   }
+  if (DTR_SIM_HAS(faults, LOSE))
+    network->lose = 1 + dtr_sim_random_below(random, 100);
   if (DTR_SIM_HAS(faults, PARTITION) && tasks > 1)
     make_partitions(random, tasks, scenario);
 }
@@ -124,6 +126,8 @@ void dtr_sim_scenario_make(uint64_t seed, uint32_t faults, uint32_t tasks, int64
     return;
   scenario->crash_task = (uint32_t)dtr_sim_random_below(&random, tasks);
   scenario->crash_step = dtr_sim_random_below(&random, steps + 1);
+  if (dtr_sim_random_below(&random, 3) == 0)
+    scenario->crash_call = 1 + dtr_sim_random_below(&random, 200);
   scenario->crash_polls = dtr_sim_random_below(&random, 40 * (int64_t)tasks);
   scenario->detection = dtr_sim_random_below(&random, dtr_sim_second);
   scenario->return_time = spread(&random, DTR_SIM_MILLISECOND, 20 * dtr_sim_second);

@@ -41,6 +41,7 @@ struct sim {
   uint32_t group_count;
   int64_t progress_step, progress_polls, progress_time; /* when the chief last got on */
   int64_t crash_polls;
+  uint32_t crashed; /* task */
   bool has_crashed, is_lost; /* lost: and the others know */
   int64_t crash_time, known_at;
 };
@@ -89,7 +90,7 @@ static uint32_t task_count(const struct dtr_program *program) {
 }
 
 static bool is_gone(const struct sim *sim, uint32_t group) {
-  return sim->has_crashed && dtr_job_group_task(sim->job, group) == sim->scenario.crash_task;
+  return sim->has_crashed && dtr_job_group_task(sim->job, group) == sim->crashed;
 }
 
 static bool is_used(const struct sim *sim, uint32_t task) {
@@ -99,16 +100,28 @@ static bool is_used(const struct sim *sim, uint32_t task) {
   return false;
 }
 
+static void crash(struct sim *sim, uint32_t task) {
+  sim->has_crashed = true;
+  sim->crashed = task;
+  sim->crash_time = sim->world.now;
+  sim->known_at = sim->world.now + sim->scenario.detection;
+  dtr_sim_net_crash(sim->net, task);
+}
+
+static uint32_t chief_task(const struct sim *sim) {
+  const struct dtr_map *map = dtr_job_map(sim->job);
+  return map->clients[0].task;
+}
+
 static void look_for_crash(struct sim *sim) {
   const struct dtr_sim_scenario *scenario = &sim->scenario;
-  if (sim->has_crashed || sim->result->restarts > 0 || scenario->crash_task == DTR_SIM_ANY ||
+  if (!sim->has_crashed && dtr_sim_disk_has_stopped(sim->disk))
+    crash(sim, chief_task(sim));
+  if (sim->has_crashed || scenario->crash_call > 0 || sim->result->restarts > 0 || scenario->crash_task == DTR_SIM_ANY ||
       dtr_job_chief(sim->job)->step < scenario->crash_step ||
       sim->crash_polls++ < scenario->crash_polls || !is_used(sim, scenario->crash_task))
     return;
-  sim->has_crashed = true;
-  sim->crash_time = sim->world.now;
-  sim->known_at = sim->world.now + scenario->detection;
-  dtr_sim_net_crash(sim->net, scenario->crash_task);
+  crash(sim, scenario->crash_task);
 }
 
 /* The others learn of it. */
@@ -116,7 +129,7 @@ static void look_for_loss(struct sim *sim) {
   if (!sim->has_crashed || sim->is_lost || sim->world.now < sim->known_at)
     return;
   sim->is_lost = true;
-  dtr_job_lose(sim->job, sim->scenario.crash_task);
+  dtr_job_lose(sim->job, sim->crashed);
   for (uint32_t g = 0; g < sim->group_count; g++)
     sim->groups[g].is_idle = false;
 }
@@ -241,16 +254,13 @@ static void drive(struct sim *sim) {
     ;
   if (is_wrong(sim))
     return;
-  bool chief_is_gone = false;
-  for (uint32_t g = 0; g < sim->group_count; g++)
-    chief_is_gone = chief_is_gone || (is_gone(sim, g) && dtr_job_group_task(sim->job, g) ==
-                                          dtr_job_map(sim->job)->clients[0].task);
+  bool chief_is_gone = sim->has_crashed && sim->crashed == chief_task(sim);
   if (!chief_is_gone)
     dtr_job_finish(sim->job);
   if (sim->has_crashed)
     note_loss(sim);
   take_error(sim, dtr_task_error(dtr_job_chief(sim->job)));
-  if (chief_is_gone)
+  if (chief_is_gone && !dtr_sim_disk_has_stopped(sim->disk))
     dtr_sim_disk_crash(sim->disk);
 }
 
@@ -280,7 +290,7 @@ static void run_job(struct sim *sim) {
     drive(sim);
     add_counts(sim);
   } else {
-    sim->has_crashed = false;
+    sim->has_crashed = dtr_sim_disk_has_stopped(sim->disk); /* it died before it was joined */
     take_error(sim, &error);
   }
   dtr_job_free(sim->job);
@@ -317,6 +327,7 @@ static void run_alone(struct sim *sim) {
     if (next != INT64_MAX && next > sim->world.now)
       sim->world.now = next;
   }
+  sim->has_crashed = dtr_sim_disk_has_stopped(sim->disk);
   take_error(sim, dtr_task_error(task));
   dtr_task_free(task);
 }
@@ -349,9 +360,10 @@ static bool begin_again(struct sim *sim) {
   int64_t newest;
   if (!sim->has_crashed || is_wrong(sim) || sim->result->restarts + 1 >= GENERATIONS)
     return false;
-  if (sim->result->outcome == DTR_SIM_FAILED &&
+  if (sim->result->outcome == DTR_SIM_FAILED && !dtr_sim_disk_has_stopped(sim->disk) &&
       sim->result->error.status != DTR_STATUS_PEER_LOST)
     return false;
+  dtr_sim_disk_start(sim->disk);
   dtr_error_clear(&error);
   sim->result->restarts++;
   sim->world.now += sim->scenario.return_time;
@@ -394,6 +406,8 @@ void dtr_sim_run(const struct dtr_sim_options *options, struct dtr_sim_result *r
     result->outcome = DTR_SIM_FAILED;
     return;
   }
+  if (sim.scenario.crash_call > 0)
+    dtr_sim_disk_crash_at(sim.disk, sim.scenario.crash_call);
   do {
     if (options->program->replication)
       run_job(&sim);

@@ -51,6 +51,12 @@ ask compare_no_ps 0 compare cifar10_mlp.dtg --cluster worker=3:cpu=2
 sed -e '/^strategy single/d' -e '/^strategy towers/d' cifar10_mlp.dtg >pairs.dtg
 ask compare_none 1 compare pairs.dtg --cluster worker=3
 
+# What does not fit is named, with what lives at the peak.
+sed '/^  worker:/s/cpu = 2;/cpu = 2; memory = "20MB";/' cluster.cfg >small.cfg
+ask memory 1 plan cifar10_mlp.dtg --cluster small.cfg --strategy in_graph
+sed '/^  ps:/s/cpu = 1;/cpu = 1; memory = "5MB";/' cluster.cfg >small.cfg
+ask memory_ps 1 plan cifar10_mlp.dtg --cluster small.cfg --strategy in_graph
+
 # Two plans.
 "$dtgc" plan cifar10_mlp.dtg "${on[@]}" --strategy between --format=json >a.json 2>/dev/null
 "$dtgc" plan cifar10_mlp.dtg "${on[@]}" --strategy between --format=json >same.json 2>/dev/null

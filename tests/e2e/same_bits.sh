@@ -82,18 +82,19 @@ all() {
   compare ps=1,worker=2:cpu=2 \
     'replicate between_graph over worker, in_graph over cpu  params on ps  update sync'
   compare ps=1,worker=2 \
-    'replicate between_graph over worker  params "fc1.**" on ps  params mirrored  update sync'
+    'replicate between_graph over worker  params "'"$first"'.**" on ps  params mirrored  update sync'
 }
 
 # Dropout, an embedding, adam and clipping by the global norm; then states and a sparse parameter
 # under plain descent; then tensors large enough to be cut.
 everything=small
 [ "$size" = full ] && everything=all
-split=1KiB
+split=1KiB first=fc1
 reference "$models/mlp.dtg" 33
 $everything
+first=fc
 reference "$models/running.dtg" 21
 $everything
-split=64KiB
+split=64KiB first=fc1
 reference "$models/wide.dtg" 12
 $everything
