@@ -45,9 +45,10 @@ static bool show(struct dtg_pipeline *pipeline, enum dtg_stage stage) {
 static bool put_inspection(struct dtg_pipeline *pipeline,
                            bool (*write)(struct dtg_pipeline *, struct dtg_strbuf *)) {
   struct dtg_strbuf text = {0};
-  bool good = write(pipeline, &text) && put(stdout, &text);
+  bool good = write(pipeline, &text);
+  bool shown = put(stdout, &text);
   dtg_strbuf_free(&text);
-  return good;
+  return good && shown;
 }
 
 static bool compile(struct dtg_pipeline *pipeline) {

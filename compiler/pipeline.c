@@ -14,6 +14,7 @@
 #include "compiler/prove/prove.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/sema/sema.h"
+#include "compiler/tools/peak.h"
 #include "grammar/parse.h"
 #include "grammar/print.h"
 #include "runtime/include/dtr_library.h"
@@ -131,6 +132,10 @@ static bool fits_memory(struct dtg_pipeline *p) {
         dtg_error(&p->ctx->diags, job->span,
                   "job `%s` has %lld bytes of memory a task, and the plan needs %lld", job->name,
                   (long long)job->memory, (long long)total);
+    uint32_t first = dtg_replica_device(p->replication, 0);
+    if (first >= job->first_device &&
+        first - job->first_device < job->task_count * dtg_job_devices(job))
+      dtg_peak_notes(p->ctx, diag, p->plan);
     dtg_diag_hint(diag, "dtgc plan shows what takes the memory; more shards make each one smaller");
     return false;
   }

@@ -3,6 +3,7 @@
 #include "runtime/json.h"
 #include "runtime/replicate/job.h"
 #include "runtime/signals.h"
+#include "runtime/sim/sim.h"
 #include "runtime/task.h"
 
 #include <errno.h>
@@ -162,6 +163,12 @@ static int run(const struct dtr_program *program, const struct dtr_flags *flags,
   return status;
 }
 
+static int simulate(const struct dtr_program *program, const struct dtr_flags *flags) {
+  char model_dir[8192];
+  find_model_dir(program, model_dir, sizeof model_dir);
+  return dtr_sim_main(program, flags, model_dir);
+}
+
 int dtr_main(const struct dtr_program *program, int argc, char **argv) {
   struct dtr_error error;
   struct dtr_flags flags;
@@ -179,5 +186,7 @@ int dtr_main(const struct dtr_program *program, int argc, char **argv) {
   int level = dtr_cpu_level(&lacks);
   if (!dtr_cpu_check(program->cpu_arch, level, lacks, &error))
     return finish_with(&error);
+  if (flags.sim)
+    return simulate(program, &flags);
   return program->replication ? run_job(program, &flags, &error) : run(program, &flags, &error);
 }

@@ -27,6 +27,7 @@ struct dtr_task_options {
   int threads;
   bool terminal;     /* stderr is one: a progress line */
   bool always_share; /* for tests: threads also where one would be faster */
+  bool synchronous;  /* no thread reads ahead */
 };
 
 struct dtr_task;

@@ -158,6 +158,7 @@ bool dtr_task_open_feed(struct dtr_task *task, int64_t first_shard, int64_t shar
                                      .shard_count = shard_count,
                                      .first_step = task->step,
                                      .end_step = task->end_step,
+                                     .synchronous = task->options.synchronous,
                                      .where = task->program->datasets[train->data].where};
   return dtr_feed_open(task->data, &options, &task->feed, &task->error);
 }

@@ -62,7 +62,7 @@ void dtr_contribution_combine(const struct dtr_contribution *table, uint32_t cou
 
 /* ---- the tree ---- */
 
-enum { NONE = UINT32_MAX };
+enum { NONE = UINT32_MAX, ABSENT = UINT32_MAX - 1 };
 
 /* Leaves come first, inner nodes follow. */
 struct node {
@@ -301,8 +301,16 @@ void dtr_tree_return(struct dtr_tree *tree, char *block) {
   give_back(tree, block_of(tree, block));
 }
 
-void dtr_tree_put(struct dtr_tree *tree, int64_t shard, char *block) {
-  uint32_t mine = block_of(tree, block);
+static uint32_t merge(struct dtr_tree *tree, uint32_t left, uint32_t right) {
+  if (left == ABSENT || right == ABSENT)
+    return left == ABSENT ? right : left;
+  dtr_contribution_combine(tree->table, tree->table_count, block_at(tree, left),
+                           block_at(tree, right));
+  give_back(tree, right);
+  return left;
+}
+
+static void put(struct dtr_tree *tree, int64_t shard, uint32_t mine) {
   struct node *node = &tree->nodes[shard - tree->first];
   while (node->parent != NONE) {
     struct node *parent = &tree->nodes[node->parent];
@@ -310,19 +318,23 @@ void dtr_tree_put(struct dtr_tree *tree, int64_t shard, char *block) {
     if (other == NONE)
       return; /* whoever brings the other half goes on from here */
     atomic_store_explicit(&parent->waiting, NONE, memory_order_relaxed);
-    uint32_t left = node->right ? other : mine, right = node->right ? mine : other;
-    dtr_contribution_combine(tree->table, tree->table_count, block_at(tree, left),
-                             block_at(tree, right));
-    give_back(tree, right);
-    mine = left;
+    mine = node->right ? merge(tree, other, mine) : merge(tree, mine, other);
     node = parent;
   }
   atomic_store_explicit(&tree->results[node->root], mine, memory_order_release);
 }
 
+void dtr_tree_put(struct dtr_tree *tree, int64_t shard, char *block) {
+  put(tree, shard, block_of(tree, block));
+}
+
+void dtr_tree_skip(struct dtr_tree *tree, int64_t shard) {
+  put(tree, shard, ABSENT);
+}
+
 char *dtr_tree_partial(struct dtr_tree *tree, uint32_t index) {
   uint32_t result = atomic_exchange_explicit(&tree->results[index], NONE, memory_order_acquire);
-  return result == NONE ? NULL : block_at(tree, result);
+  return result == NONE || result == ABSENT ? NULL : block_at(tree, result);
 }
 
 char *dtr_tree_result(struct dtr_tree *tree) {
@@ -332,13 +344,13 @@ char *dtr_tree_result(struct dtr_tree *tree) {
 void dtr_tree_reset(struct dtr_tree *tree) {
   for (uint32_t i = 0; i < tree->root_count; i++) {
     uint32_t result = atomic_exchange_explicit(&tree->results[i], NONE, memory_order_acquire);
-    if (result != NONE)
+    if (result != NONE && result != ABSENT)
       give_back(tree, result);
   }
   for (uint32_t i = 0; i < tree->node_count; i++) {
     uint32_t waiting =
         atomic_exchange_explicit(&tree->nodes[i].waiting, NONE, memory_order_acquire);
-    if (waiting != NONE)
+    if (waiting != NONE && waiting != ABSENT)
       give_back(tree, waiting);
   }
 }

@@ -65,6 +65,8 @@ char *dtr_tree_take(struct dtr_tree *tree);
 void dtr_tree_return(struct dtr_tree *tree, char *block);
 /* Hands in the block of a finished shard and merges what is complete. */
 void dtr_tree_put(struct dtr_tree *tree, int64_t shard, char *block);
+/* A leaf that has no sum in this round: what is on the other side counts alone. */
+void dtr_tree_skip(struct dtr_tree *tree, int64_t shard);
 /* After all shards: the combined block, valid until it is given back by dtr_tree_return. */
 char *dtr_tree_result(struct dtr_tree *tree);
 /* The same for subtree `index` of a part. */

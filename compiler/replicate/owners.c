@@ -160,13 +160,18 @@ static void add_units(struct owner_map *m, struct dtg_owner_unit unit, int64_t p
   }
 }
 
+// `split >= SIZE`; where the replicas own, all that has several blocks is shared among them, so that
+// reducing and publishing is a reduce-scatter and an all-gather.
+static bool wants_pieces(const struct dtg_owner_rule *rule, const struct dtg_type *type) {
+  if (!rule || rule->kind != DTG_OWNERS_ON) return true;
+  return rule->split > 0 && dtg_type_bytes(type) >= rule->split;
+}
+
 static int64_t pieces_of(const struct owner_map *m, const struct dtg_owner_rule *rule,
                          const struct dtg_owner_unit *unit) {
   const struct dtg_type *type = &variable_at(m, unit->variable)->type;
   const struct dtg_update_split *split = m->r->split;
-  if (!rule || rule->split == 0 || dtg_type_bytes(type) < rule->split || !split ||
-      split->whole[unit->variable])
-    return 1;
+  if (!wants_pieces(rule, type) || !split || split->whole[unit->variable]) return 1;
   int64_t blocks = dtg_block_count(&type->shape), devices = dtg_device_set_count(&unit->where);
   return blocks < devices ? blocks : devices;
 }

@@ -322,6 +322,7 @@ void dtg_report_json(const struct dtg_report_input *input, const char *plan_id,
   set(root, "imbalance", json_real(dtg_report_imbalance(input)));
   set(root, "transfers", transfers(&j));
   set(root, "transfer_bytes", json_integer(dtg_report_traffic(input)));
+  set(root, "start_bytes", json_integer(dtg_report_start_traffic(input)));
   set(root, "functions", functions(&j));
   set(root, "memory", memory(&j));
   char *dumped = json_dumps(root, JSON_INDENT(1) | JSON_PRESERVE_ORDER);

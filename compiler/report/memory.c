@@ -102,3 +102,14 @@ int64_t dtg_report_traffic(const struct dtg_report_input *in) {
   }
   return total;
 }
+
+int64_t dtg_report_start_traffic(const struct dtg_report_input *in) {
+  int64_t total = 0;
+  for (size_t i = 0; i < in->partition->sends.len; i++) {
+    const struct dtg_transfer *transfer = &in->partition->sends.data[i];
+    if (transfer->kind == DTG_TRANSFER_PUBLISH &&
+        __builtin_add_overflow(total, dtg_transfer_total(transfer), &total))
+      return INT64_MAX;
+  }
+  return total;
+}

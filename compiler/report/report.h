@@ -53,5 +53,7 @@ int64_t dtg_report_task_memory(const struct dtg_report_input *input, const struc
 double dtg_report_imbalance(const struct dtg_report_input *input);
 // Payload bytes of a step over all links.
 int64_t dtg_report_traffic(const struct dtg_report_input *input);
+// Before step 0: owners publish the first version.
+int64_t dtg_report_start_traffic(const struct dtg_report_input *input);
 
 #endif

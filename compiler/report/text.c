@@ -243,7 +243,9 @@ static void put_transfers(struct text *t) {
   }
   if (p->sends.len > TRANSFERS_SHOWN)
     dtg_strbuf_printf(t->out, "  and %zu more\n", p->sends.len - TRANSFERS_SHOWN);
-  dtg_strbuf_printf(t->out, "  in all %s\n", bytes_text(t, dtg_report_traffic(t->in)));
+  dtg_strbuf_printf(t->out, "  in all %s; once at the start, the first version: %s\n",
+                    bytes_text(t, dtg_report_traffic(t->in)),
+                    bytes_text(t, dtg_report_start_traffic(t->in)));
 }
 
 static void put_functions(struct text *t) {

@@ -48,12 +48,14 @@ static void put_head(const struct view *v, uint32_t task) {
   if (v->r->clients == 1)
     dtg_strbuf_printf(v->out, "  its graph is the only one, and holds %s\n",
                       v->count == 1 ? "the only replica" : "every replica");
+  else if (v->r->clients == 2)
+    dtg_strbuf_puts(v->out, "  the graph of the other client is equal to it but for devices and shards: "
+                            "proved\n");
   else
     dtg_strbuf_printf(v->out,
-                      "  the graph%s of the other %u %s equal to it but for devices and shards, which is "
+                      "  the graphs of the other %u clients are equal to it but for devices and shards: "
                       "proved\n",
-                      v->r->clients == 2 ? "" : "s", v->r->clients - 1,
-                      v->r->clients == 2 ? "is" : "are");
+                      v->r->clients - 1);
 }
 
 static void put_replicas(const struct view *v, uint32_t task) {

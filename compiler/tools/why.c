@@ -204,10 +204,12 @@ static bool why_path(const struct why *w) {
   if (!found) return false;
   dtg_strbuf_printf(w->out, "`%s` is an op path", w->name);
   if (w->r->replicas > 1)
-    dtg_strbuf_printf(w->out, "; devices are those of replica 0, and %u more do the same",
+    dtg_strbuf_printf(w->out, "; the devices are those of replica 0, the other %u do the same on theirs",
                       w->r->replicas - 1);
   dtg_strbuf_putc(w->out, '\n');
   for (size_t g = 0; g < count; g++) put_nodes(w, graphs[g]);
+  if (w->r->owners.len > 1)
+    dtg_strbuf_puts(w->out, "  an update runs at every owner of a slice, on its rows\n");
   put_strategy(w);
   for (uint32_t v = 0; v < w->r->module->variables.len; v++)
     if (is_under(w->r->module->variables.data[v].path, w->name))

@@ -12,6 +12,9 @@ static const char *const names[DTR_CHANNEL_KINDS] = {
     [DTR_CHANNEL_CHUNK] = "chunk",     [DTR_CHANNEL_GATHER] = "gather",
     [DTR_CHANNEL_SCATTER] = "scatter", [DTR_CHANNEL_ORDER] = "start",
     [DTR_CHANNEL_COMMAND] = "command", [DTR_CHANNEL_BEGIN] = "begin",
+    [DTR_CHANNEL_STAGED] = "staged",   [DTR_CHANNEL_DECIDE] = "decide",
+    [DTR_CHANNEL_ASK] = "ask",         [DTR_CHANNEL_GRANT] = "grant",
+    [DTR_CHANNEL_ENDED] = "ended",     [DTR_CHANNEL_STATS] = "stats",
     [DTR_CHANNEL_FAULT] = "fault",     [DTR_CHANNEL_TROUBLE] = "trouble",
     [DTR_CHANNEL_DONE] = "done"};
 
@@ -25,7 +28,8 @@ uint32_t dtr_party_device(const struct dtr_map *map, uint32_t party) {
   party -= map->client_count;
   if (party < map->replica_count)
     return map->replicas[party].device;
-  return map->owners[party - map->replica_count].device;
+  party -= map->replica_count;
+  return map->owners[party < map->owner_count ? party : 0].device;
 }
 
 uint32_t dtr_party_task(const struct dtr_map *map, uint32_t party) {
@@ -40,8 +44,10 @@ void dtr_party_text(const struct dtr_map *map, uint32_t party, char *text, size_
     snprintf(text, size, "the client of %s", task);
   else if (party < map->client_count + map->replica_count)
     snprintf(text, size, "replica %u on %s", party - map->client_count, task);
-  else
+  else if (party < dtr_party_of_arbiter(map))
     snprintf(text, size, "the owner on %s", task);
+  else
+    snprintf(text, size, "the arbiter on %s", task);
 }
 
 /* ---- the table ---- */
@@ -172,6 +178,32 @@ static void add_owner_families(struct making *making) {
     add(making, DTR_CHANNEL_COMMAND, 0, dtr_party_of_owner(map, o), sizeof(struct dtr_command));
 }
 
+static void add_arbiter_families(struct making *making) {
+  const struct dtr_map *map = making->made->map;
+  uint32_t arbiter = dtr_party_of_arbiter(map);
+  if (map->rule == DTR_RULE_SYNC)
+    return;
+  open(making, DTR_CHANNEL_STAGED, 1);
+  for (uint32_t o = 0; o < map->owner_count; o++)
+    add(making, DTR_CHANNEL_STAGED, dtr_party_of_owner(map, o), arbiter,
+        map->client_count * (int64_t)sizeof(int64_t));
+  open(making, DTR_CHANNEL_DECIDE, 1);
+  for (uint32_t o = 0; o < map->owner_count; o++)
+    add(making, DTR_CHANNEL_DECIDE, arbiter, dtr_party_of_owner(map, o),
+        dtr_decision_bytes(map));
+  open(making, DTR_CHANNEL_ASK, 1);
+  for (uint32_t c = 0; c < map->client_count; c++)
+    add(making, DTR_CHANNEL_ASK, c, arbiter, 0);
+  open(making, DTR_CHANNEL_GRANT, 1);
+  for (uint32_t c = 0; c < map->client_count; c++)
+    add(making, DTR_CHANNEL_GRANT, arbiter, c, 0);
+  open(making, DTR_CHANNEL_ENDED, 1);
+  for (uint32_t c = 0; c < map->client_count; c++)
+    add(making, DTR_CHANNEL_ENDED, c, 0, 0);
+  open(making, DTR_CHANNEL_STATS, 1);
+  add(making, DTR_CHANNEL_STATS, dtr_party_of_owner(map, 0), 0, dtr_owner_stats_bytes(map));
+}
+
 static void add_end_families(struct making *making) {
   const struct dtr_map *map = making->made->map;
   open(making, DTR_CHANNEL_TROUBLE, 1);
@@ -182,10 +214,10 @@ static void add_end_families(struct making *making) {
     add(making, DTR_CHANNEL_DONE, 0, p, 0);
 }
 
-/* Five families by replica, three by owner, two each by client and party, and the products. */
+/* Five families by replica and owner each, five by client, two by party, and the products. */
 static bool count_edges(const struct dtr_map *map, uint32_t *count) {
   uint64_t replicas = map->replica_count, owners = map->owner_count;
-  uint64_t all = replicas * 5 + owners * 3 + map->client_count * UINT64_C(2) +
+  uint64_t all = replicas * 5 + owners * 5 + map->client_count * UINT64_C(5) + 1 +
                  dtr_party_count(map) * UINT64_C(2) + replicas * owners * 2 +
                  owners * owners * map->program->replication->phase_count;
   *count = (uint32_t)all;
@@ -212,6 +244,7 @@ bool dtr_channels_new(const struct dtr_map *map, const uint32_t *ends,
   add_update_families(&making);
   add_client_families(&making);
   add_owner_families(&making);
+  add_arbiter_families(&making);
   add_end_families(&making);
   *channels = made;
   return true;

@@ -25,6 +25,12 @@ enum dtr_channel_kind {
   DTR_CHANNEL_ORDER,   /* client -> replica: struct dtr_order */
   DTR_CHANNEL_COMMAND, /* chief -> owner: struct dtr_command */
   DTR_CHANNEL_BEGIN,   /* chief -> client: struct dtr_command */
+  DTR_CHANNEL_STAGED,  /* owner -> arbiter: last step staged, by client */
+  DTR_CHANNEL_DECIDE,  /* arbiter -> owner: struct dtr_decision */
+  DTR_CHANNEL_ASK,     /* client -> arbiter: may it start the step? INT64_MAX: it leaves */
+  DTR_CHANNEL_GRANT,   /* arbiter -> client: the step to start */
+  DTR_CHANNEL_ENDED,   /* client -> chief: it has made its last step */
+  DTR_CHANNEL_STATS,   /* owner 0 -> chief: struct dtr_owner_stats */
   DTR_CHANNEL_FAULT,   /* replica -> its client: struct dtr_fault_report */
   DTR_CHANNEL_TROUBLE, /* party -> chief: struct dtr_error */
   DTR_CHANNEL_DONE,    /* chief -> party */
@@ -32,7 +38,8 @@ enum dtr_channel_kind {
 };
 enum { DTR_CHANNEL_PAYLOADS = DTR_CHANNEL_ORDER };
 
-/* Parties are numbered: clients, replicas, owners. */
+/* Parties are numbered: clients, replicas, owners, and where the rule needs one, the arbiter, which
+ * is on the device of owner 0. */
 static inline uint32_t dtr_party_of_client(const struct dtr_map *map, uint32_t client) {
   (void)map;
   return client;
@@ -43,8 +50,11 @@ static inline uint32_t dtr_party_of_replica(const struct dtr_map *map, uint32_t 
 static inline uint32_t dtr_party_of_owner(const struct dtr_map *map, uint32_t owner) {
   return map->client_count + map->replica_count + owner;
 }
-static inline uint32_t dtr_party_count(const struct dtr_map *map) {
+static inline uint32_t dtr_party_of_arbiter(const struct dtr_map *map) {
   return map->client_count + map->replica_count + map->owner_count;
+}
+static inline uint32_t dtr_party_count(const struct dtr_map *map) {
+  return dtr_party_of_arbiter(map) + (map->rule != DTR_RULE_SYNC);
 }
 /* Task of a party, and its device (of a client: DTR_NONE). */
 uint32_t dtr_party_task(const struct dtr_map *map, uint32_t party);
@@ -71,8 +81,8 @@ bool dtr_channels_new(const struct dtr_map *map, const uint32_t *ends,
 void dtr_channels_free(struct dtr_channels *channels);
 
 /* (i, j) by kind: feed, fetch, chunk, order, fault (replica, 0); push (replica, owner); publish
- * (owner, replica); norm (phase * owners + from, to); forward, begin (client, 0); gather, scatter,
- * command (owner, 0); trouble, done (party, 0). */
+ * (owner, replica); norm (phase * owners + from, to); forward, begin, ask, grant, ended (client, 0);
+ * gather, scatter, command, staged, decide (owner, 0); stats (0, 0); trouble, done (party, 0). */
 static inline uint32_t dtr_channel(const struct dtr_channels *channels, enum dtr_channel_kind kind,
                                    uint32_t i, uint32_t j) {
   return channels->first[kind] + i * channels->width[kind] + j;

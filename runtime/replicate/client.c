@@ -75,7 +75,10 @@ bool dtr_client_new(const struct dtr_party *party, uint32_t index,
   bool good = dtr_task_new(&task, &client->task, error);
   if (good) {
     client->task->data = options->data;
-    client->task->evaluate_on = options->evaluate_on;
+    /* Versions differ under a relaxed rule: the chief evaluates its own. */
+    bool evaluates = index == 0 || party->map->rule == DTR_RULE_SYNC;
+    client->task->evaluate_on = evaluates ? options->evaluate_on : NULL;
+    client->own_leaves = own_leaves(client);
     good = allocate(client) || dtr_error_memory(error, feed_bytes(client, 0), "a client");
   }
   if (!good || (index == 0 && !dtr_chief_new(client, error))) {
@@ -241,10 +244,13 @@ void dtr_client_go_on(struct dtr_client *client) {
   client->state = DTR_CLIENT_NEXT;
 }
 
-static void start_step(struct dtr_client *client) {
+void dtr_client_start_step(struct dtr_client *client) {
   struct dtr_task *task = client->task;
   int64_t begin = dtr_task_begin_phase(task);
-  task->batch = dtr_feed_next(task->feed);
+  client->party.step = task->step;
+  do
+    task->batch = dtr_feed_next(task->feed);
+  while (task->batch->step < task->step); /* of steps made without this client */
   dtr_task_end_phase(task, "feed", begin);
   task->scalars.step = task->step;
   task->scalars.updates = task->step + 1;
@@ -260,14 +266,28 @@ static bool wants_last(const struct dtr_client *client) {
          !dtr_error_is_set(&task->error) && client->chief->gathered_step != task->step;
 }
 
+/* Under a relaxed rule the others may still train. */
+static bool must_leave(const struct dtr_client *client) {
+  const struct dtr_task *task = client->task;
+  return client->party.map->rule != DTR_RULE_SYNC && dtr_task_ending(task) && !task->stop &&
+         !dtr_error_is_set(&task->error) && !(client->chief && client->chief->is_joined);
+}
+
 static bool next(struct dtr_client *client) {
   struct dtr_task *task = client->task;
   client->party.step = task->step;
+  if (must_leave(client)) {
+    client->state = DTR_CLIENT_LEAVE;
+    return true;
+  }
   if (task->stop)
     dtr_task_schedule(task); /* it may have come after the last time */
   switch (dtr_task_next(task)) {
   case DTR_TASK_FEED:
-    start_step(client);
+    if (client->party.map->asks)
+      client->state = DTR_CLIENT_ASK;
+    else
+      dtr_client_start_step(client);
     break;
   case DTR_TASK_EVALUATE:
     client->state = DTR_CLIENT_EVALUATE;
@@ -304,7 +324,7 @@ static void end_fetch(struct dtr_client *client) {
     return;
   dtr_chief_put(client, map->replicas[client->map->first_replica].first_leaf,
                 (uint32_t)own_leaves(client), client->fetched);
-  client->chief->missing = map->client_count - 1;
+  client->chief->missing = map->rule == DTR_RULE_SYNC ? map->client_count - 1 : 0;
   memset(client->chief->have, 0, map->client_count * sizeof *client->chief->have);
 }
 
@@ -340,7 +360,8 @@ static bool forward(struct dtr_client *client) {
   uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_FORWARD, client->index, 0);
   if (client->chief)
     return dtr_chief_results(client);
-  if (!dtr_party_send(party, edge, party->step, client->fetched,
+  if (party->map->rule == DTR_RULE_SYNC &&
+      !dtr_party_send(party, edge, party->step, client->fetched,
                       dtr_channel_bytes(party->channels, edge)))
     return false;
   dtr_task_count_step(client->task, client->task->batch->epoch);
@@ -354,6 +375,14 @@ static bool run(struct dtr_client *client) {
     return dtr_client_begin(client);
   case DTR_CLIENT_NEXT:
     return next(client);
+  case DTR_CLIENT_ASK:
+    return dtr_client_ask(client);
+  case DTR_CLIENT_GRANT:
+    return dtr_client_grant(client);
+  case DTR_CLIENT_LEAVE:
+    return dtr_client_leave(client);
+  case DTR_CLIENT_JOIN:
+    return dtr_client_join(client);
   case DTR_CLIENT_ORDER:
     return dtr_client_order(client);
   case DTR_CLIENT_FETCH:

@@ -59,10 +59,11 @@ bool dtr_chief_new(struct dtr_client *client, struct dtr_error *error) {
   chief->gathered_step = DTR_NO_STEP;
   chief->commands = calloc((size_t)map->owner_count + 1, sizeof *chief->commands);
   chief->scatter = calloc((size_t)map->owner_count + 1, sizeof *chief->scatter);
+  chief->skipped = calloc((size_t)map->client_count + 1, sizeof *chief->skipped);
   chief->have = calloc((size_t)dtr_party_count(map) + 1, sizeof *chief->have);
   chief->values = calloc((size_t)program->train.shards * width, sizeof *chief->values);
   chief->levels = calloc((size_t)(DTR_STREAM_LEVELS + 1) * width, sizeof *chief->levels);
-  if (!chief->commands || !chief->scatter || !chief->have || !chief->values || !chief->levels)
+  if (!chief->commands || !chief->scatter || !chief->skipped || !chief->have || !chief->values || !chief->levels)
     return dtr_error_memory(error, map->owner_count, "the chief");
   chief->means = chief->levels + (size_t)DTR_STREAM_LEVELS * width;
   return make_tree(client, error) && make_variables(client, error);
@@ -80,6 +81,7 @@ void dtr_chief_free(struct dtr_client *client) {
   free(chief->commands);
   free(chief->scatter);
   free(chief->have);
+  free(chief->skipped);
   free(chief->values);
   free(chief->levels);
   free(chief->table);
@@ -175,7 +177,13 @@ void dtr_chief_put(struct dtr_client *client, uint32_t first_leaf, uint32_t coun
 
 static bool count_step(struct dtr_client *client) {
   struct dtr_task *task = client->task;
+  const struct dtr_map *map = client->party.map;
   float shards = (float)client->party.program->train.shards;
+  if (map->rule != DTR_RULE_SYNC) { /* others make other steps: the chief tells of its own shards */
+    shards = (float)dtr_map_client_shards(map, 0).count;
+    for (uint32_t leaf = (uint32_t)client->own_leaves; leaf < map->leaf_count; leaf++)
+      dtr_tree_skip(client->chief->tree, leaf);
+  }
   char *block = dtr_tree_result(client->chief->tree);
   for (uint32_t i = 0; i <= client->party.program->metric_count; i++) {
     float sum;
@@ -199,7 +207,7 @@ bool dtr_chief_results(struct dtr_client *client) {
   struct dtr_chief *chief = client->chief;
   const struct dtr_map *map = party->map;
   bool progress = false;
-  for (uint32_t c = 1; c < map->client_count && !party->is_failed; c++) {
+  for (uint32_t c = 1; chief->missing > 0 && c < map->client_count && !party->is_failed; c++) {
     uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_FORWARD, c, 0);
     int64_t bytes = dtr_channel_bytes(party->channels, edge);
     const void *message;
@@ -221,8 +229,9 @@ static void begin_wave(struct dtr_client *client) {
   struct dtr_chief *chief = client->chief;
   const struct dtr_map *map = client->party.map;
   chief->missing = 0;
-  for (uint32_t r = 0; r < map->replica_count; r++) {
-    chief->have[r] = dtr_replica_chunks(map, r, chief->wave, client->chunks) == 0;
+  for (uint32_t r = 0; r < dtr_client_evaluators(map); r++) {
+    chief->have[r] =
+        dtr_replica_chunks(map, r, chief->wave, client->wave_size, client->chunks) == 0;
     chief->missing += !chief->have[r];
   }
 }
@@ -238,11 +247,11 @@ void dtr_chief_begin_evaluation(struct dtr_client *client) {
 static void end_wave(struct dtr_client *client) {
   const struct dtr_program *program = client->party.program;
   struct dtr_chief *chief = client->chief;
-  int64_t shards = program->train.shards, width = 1 + program->metric_count;
-  for (int64_t i = 0; i < shards && chief->wave * shards + i < client->chunks; i++)
+  int64_t size = client->wave_size, width = 1 + program->metric_count;
+  for (int64_t i = 0; i < size && chief->wave * size + i < client->chunks; i++)
     dtr_stream_add(
         &chief->stream, chief->values + i * width, 1,
-        (double)dtr_chunk_rows(program, client->whole, chief->wave * shards + i).count);
+        (double)dtr_chunk_rows(program, client->whole, chief->wave * size + i).count);
   chief->wave++;
   if (chief->wave < client->waves) {
     begin_wave(client);
@@ -257,12 +266,13 @@ bool dtr_chief_chunks(struct dtr_client *client) {
   struct dtr_chief *chief = client->chief;
   int64_t width = 1 + party->program->metric_count;
   bool progress = false;
-  for (uint32_t r = 0; r < party->map->replica_count && !party->is_failed; r++) {
+  for (uint32_t r = 0; r < dtr_client_evaluators(party->map) && !party->is_failed; r++) {
     if (chief->wave == client->waves || chief->have[r])
       continue;
     uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_CHUNK, r, 0);
-    int64_t bytes = dtr_replica_chunks(party->map, r, chief->wave, client->chunks) * width *
-                    (int64_t)sizeof(float);
+    int64_t bytes =
+        dtr_replica_chunks(party->map, r, chief->wave, client->wave_size, client->chunks) * width *
+        (int64_t)sizeof(float);
     const void *message;
     if (!dtr_party_receive(party, edge, chief->wave, bytes, &message))
       continue;

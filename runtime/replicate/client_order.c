@@ -72,7 +72,7 @@ static int64_t pack_wave(struct dtr_client *client, uint32_t own, int64_t wave, 
   char *at = client->feeds[own];
   for (int64_t c = 0; c < count; c++) {
     struct dtr_span rows = dtr_chunk_rows(
-        program, client->whole, wave * program->train.shards + shards.first + c);
+        program, client->whole, wave * client->wave_size + shards.first + c);
     dtr_data_view(client->task->evaluate_on, DTR_NATURAL_ORDER, rows.first, rows.count,
                   client->scratch, client->views);
     for (uint32_t i = 0; i < program->input_count; i++) {
@@ -90,7 +90,7 @@ static bool order_waves(struct dtr_client *client, uint32_t own) {
   int64_t wave = client->ordered[own];
   bool local = !client->feeds[own];
   int64_t count = dtr_replica_chunks(party->map, dtr_client_replica(client, own), wave,
-                                     client->chunks);
+                                     client->wave_size, client->chunks);
   if (count == 0) {
     client->ordered[own] = client->waves;
     return true;
@@ -99,6 +99,8 @@ static bool order_waves(struct dtr_client *client, uint32_t own) {
     return false;
   client->orders[own] = (struct dtr_order){.kind = DTR_ORDER_EVALUATE,
                                            .scalars = client->task->scalars,
+                                           .wave_size = client->wave_size,
+                                           .is_fresh = client->is_fresh_due && wave == 0,
                                            .first_wave = wave,
                                            .waves = local ? client->waves : 1,
                                            .whole_chunks = client->whole,
@@ -118,16 +120,20 @@ static bool order_waves(struct dtr_client *client, uint32_t own) {
 
 static void begin_evaluation(struct dtr_client *client) {
   const struct dtr_program *program = client->party.program;
-  int64_t count = dtr_data_count(client->task->evaluate_on), shards = program->train.shards;
+  const struct dtr_map *map = client->party.map;
+  int64_t count = dtr_data_count(client->task->evaluate_on);
+  client->wave_size = map->rule == DTR_RULE_SYNC ? program->train.shards
+                                                 : dtr_map_client_shards(map, 0).count;
   client->whole = count / program->eval.batch;
   client->chunks = client->whole + count % program->eval.batch;
-  client->waves = (client->chunks + shards - 1) / shards;
+  client->waves = (client->chunks + client->wave_size - 1) / client->wave_size;
   memset(client->ordered, 0, client->map->replica_count * sizeof *client->ordered);
   if (client->chief)
     dtr_chief_begin_evaluation(client);
 }
 
 static bool end_evaluation(struct dtr_client *client, bool complete) {
+  client->is_fresh_due = false;
   dtr_task_end_evaluation(client->task, complete);
   dtr_client_go_on(client);
   return true;

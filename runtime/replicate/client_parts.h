@@ -9,6 +9,10 @@
 enum dtr_client_state {
   DTR_CLIENT_BEGIN,
   DTR_CLIENT_NEXT, /* what is due */
+  DTR_CLIENT_ASK,  /* relaxed: the arbiter, for the next step */
+  DTR_CLIENT_GRANT,
+  DTR_CLIENT_LEAVE, /* relaxed: no more steps */
+  DTR_CLIENT_JOIN,  /* the chief: for the others to end */
   DTR_CLIENT_ORDER,
   DTR_CLIENT_FETCH,
   DTR_CLIENT_FORWARD, /* to the chief; the chief: from the others */
@@ -28,6 +32,9 @@ struct dtr_chief {
   bool *have;                     /* [owner, client or replica] of the current collection */
   uint32_t missing;
   int64_t gathered_step;          /* of task->variables */
+  bool is_joined;                 /* relaxed: all have ended */
+  int64_t *skipped;               /* [client] relaxed: steps made without it */
+  struct dtr_command stats;
   bool is_saving;                 /* a checkpoint, not the last values */
   struct dtr_contribution *table; /* loss and metrics as a block */
   struct dtr_tree *tree;
@@ -53,9 +60,13 @@ struct dtr_client {
   char *scratch;            /* rows of one chunk that had to be gathered */
   bool *have;               /* [own replica] fetched */
   uint32_t next, missing;
+  int64_t own_leaves;
   char *fetched; /* leaf by leaf */
+  int64_t skipped;  /* relaxed: steps made without it */
+  bool has_left;
+  bool is_fresh_due; /* async: owners publish once more, for the last evaluation */
 
-  int64_t whole, chunks, waves; /* of an evaluation */
+  int64_t whole, chunks, waves, wave_size; /* of an evaluation */
   int64_t *ordered;             /* [own replica] waves ordered so far */
 };
 
@@ -67,6 +78,16 @@ static inline uint32_t dtr_client_replica(const struct dtr_client *client, uint3
 bool dtr_client_begin(struct dtr_client *client);
 bool dtr_client_order(struct dtr_client *client);
 bool dtr_client_evaluate(struct dtr_client *client);
+void dtr_client_start_step(struct dtr_client *client);
+/* The replicas that evaluate: all; with relaxed rules, whose versions differ, the chief's. */
+static inline uint32_t dtr_client_evaluators(const struct dtr_map *map) {
+  return map->rule == DTR_RULE_SYNC ? map->replica_count : map->clients[0].replica_count;
+}
+/* Relaxed rules. */
+bool dtr_client_ask(struct dtr_client *client);
+bool dtr_client_grant(struct dtr_client *client);
+bool dtr_client_leave(struct dtr_client *client);
+bool dtr_client_join(struct dtr_client *client);
 /* The chief's. */
 bool dtr_chief_new(struct dtr_client *client, struct dtr_error *error);
 void dtr_chief_free(struct dtr_client *client);

@@ -2,6 +2,7 @@
 
 #include "runtime/cpu.h"
 #include "runtime/json.h"
+#include "runtime/replicate/arbiter.h"
 #include "runtime/replicate/owner.h"
 #include "runtime/replicate/replica.h"
 #include "runtime/signals.h"
@@ -25,6 +26,7 @@ struct group {
   struct dtr_executor *executor;
   struct dtr_replica *replica;
   struct dtr_owner *owner;
+  struct dtr_arbiter *arbiter;
   pthread_t thread;
 };
 
@@ -111,6 +113,30 @@ static uint32_t group_of(const struct dtr_job_run *job, uint32_t party) {
   return g;
 }
 
+static bool join_loop(struct dtr_job_run *job, struct dtr_error *error) {
+  if (!dtr_loop_new(job->group_count, job->channels->edges, job->channels->count, &job->loop,
+                    error))
+    return false;
+  for (uint32_t g = 0; g < job->group_count; g++)
+    job->groups[g].end = dtr_loop_endpoint(job->loop, g);
+  return true;
+}
+
+static bool join_network(struct dtr_job_run *job, struct dtr_error *error) {
+  const struct dtr_job_network *network = job->options.network;
+  uint32_t *tasks = calloc((size_t)job->group_count + 1, sizeof *tasks);
+  if (!tasks)
+    return dtr_error_memory(error, job->group_count, "the channels");
+  for (uint32_t g = 0; g < job->group_count; g++)
+    tasks[g] = dtr_job_group_task(job, g);
+  bool good = network->join(network->context, job->group_count, tasks, job->channels->edges,
+                            job->channels->count, error);
+  free(tasks);
+  for (uint32_t g = 0; good && g < job->group_count; g++)
+    job->groups[g].end = network->endpoint(network->context, g);
+  return good;
+}
+
 static bool join(struct dtr_job_run *job, struct dtr_error *error) {
   uint32_t parties = dtr_party_count(job->map);
   uint32_t *ends = calloc((size_t)parties + 1, sizeof *ends);
@@ -119,11 +145,8 @@ static bool join(struct dtr_job_run *job, struct dtr_error *error) {
   for (uint32_t p = 0; p < parties; p++)
     ends[p] = group_of(job, p);
   bool good = dtr_channels_new(job->map, ends, &job->channels, error) &&
-              dtr_loop_new(job->group_count, job->channels->edges, job->channels->count,
-                           &job->loop, error);
+              (job->options.network ? join_network(job, error) : join_loop(job, error));
   free(ends);
-  for (uint32_t g = 0; good && g < job->group_count; g++)
-    job->groups[g].end = dtr_loop_endpoint(job->loop, g);
   return good;
 }
 
@@ -143,7 +166,8 @@ static struct dtr_task_options task_options(const struct dtr_job_run *job) {
                                    .name = job->map->tasks[job->map->clients[0].task].name,
                                    .model_dir = job->options.model_dir,
                                    .threads = 1,
-                                   .terminal = job->options.terminal};
+                                   .terminal = job->options.terminal,
+                                   .synchronous = job->options.synchronous};
 }
 
 static bool open_data(struct dtr_job_run *job, struct dtr_error *error) {
@@ -208,6 +232,7 @@ void dtr_job_free(struct dtr_job_run *job) {
   for (uint32_t g = 0; g < job->group_count; g++) {
     dtr_replica_free(job->groups[g].replica);
     dtr_owner_free(job->groups[g].owner);
+    dtr_arbiter_free(job->groups[g].arbiter);
     dtr_executor_free(job->groups[g].executor);
   }
   free(job->groups);
@@ -254,6 +279,10 @@ static bool start_device(struct group *group, struct dtr_error *error) {
     if (!dtr_owner_new(&party, owner, group->executor, &group->owner, error))
       return false;
   }
+  if (owner == 0 && job->map->rule != DTR_RULE_SYNC) {
+    struct dtr_party party = party_at(group, dtr_party_of_arbiter(job->map));
+    return dtr_arbiter_new(&party, &group->arbiter, error);
+  }
   return true;
 }
 
@@ -290,6 +319,8 @@ static bool poll(struct group *group) {
     progress = dtr_replica_poll(group->replica) || progress;
   if (group->owner)
     progress = dtr_owner_poll(group->owner) || progress;
+  if (group->arbiter)
+    progress = dtr_arbiter_poll(group->arbiter) || progress;
   return progress;
 }
 
@@ -302,7 +333,8 @@ static bool is_over(const struct group *group) {
   if (group->failed.is_failed)
     return group->failed.is_finished;
   return (!group->replica || dtr_replica_party(group->replica)->is_finished) &&
-         (!group->owner || dtr_owner_party(group->owner)->is_finished);
+         (!group->owner || dtr_owner_party(group->owner)->is_finished) &&
+         (!group->arbiter || dtr_arbiter_party(group->arbiter)->is_finished);
 }
 
 uint32_t dtr_job_groups(const struct dtr_job_run *job) {
@@ -315,6 +347,69 @@ bool dtr_job_poll(struct dtr_job_run *job, uint32_t group) {
 
 bool dtr_job_is_over(const struct dtr_job_run *job, uint32_t group) {
   return is_over(&job->groups[group]);
+}
+
+uint32_t dtr_job_group_task(const struct dtr_job_run *job, uint32_t group) {
+  return job->map->devices[job->groups[group].device].task;
+}
+
+/* ---- a lost task ---- */
+
+static struct dtr_party *party_of(struct group *group, uint32_t which) {
+  if (which == 0)
+    return group->client != DTR_NONE ? dtr_client_party(group->job->clients[group->client]) : NULL;
+  if (which == 1)
+    return group->replica ? dtr_replica_party(group->replica) : NULL;
+  return group->owner ? dtr_owner_party(group->owner) : NULL;
+}
+enum { PARTIES_OF_GROUP = 3 };
+
+/* Whoever waits for the task says where the run stands. */
+static struct dtr_party *find_waiting(struct dtr_job_run *job, uint32_t task) {
+  for (uint32_t i = 0; i < job->group_count * PARTIES_OF_GROUP; i++) {
+    struct dtr_party *party = party_of(&job->groups[i / PARTIES_OF_GROUP], i % PARTIES_OF_GROUP);
+    if (!party || party->is_finished || dtr_party_task(job->map, party->number) == task)
+      continue;
+    uint32_t edge = atomic_load_explicit(&party->waits_for, memory_order_relaxed);
+    if (edge == DTR_NONE)
+      continue;
+    const struct dtr_channel *channel = &job->channels->channels[edge];
+    if (dtr_party_task(job->map, channel->from) == task ||
+        dtr_party_task(job->map, channel->to) == task)
+      return party;
+  }
+  return NULL;
+}
+
+static void explain_loss(struct dtr_job_run *job, uint32_t task, struct dtr_error *error) {
+  struct dtr_party *party = find_waiting(job, task);
+  char text[512] = "nobody waited for it";
+  if (party)
+    dtr_party_describe(party, text, sizeof text);
+  dtr_error_clear(error);
+  dtr_error_set(error, DTR_STATUS_PEER_LOST, "%s was lost; %s", job->map->tasks[task].name, text);
+  dtr_error_step(error, party ? party->step : dtr_job_chief(job)->step);
+}
+
+void dtr_job_lose(struct dtr_job_run *job, uint32_t task) {
+  struct dtr_error error;
+  explain_loss(job, task, &error);
+  if (task != dtr_job_group_task(job, job->chief_group)) {
+    dtr_client_abort(job->clients[0], &error);
+    return;
+  }
+  /* Without the chief, nobody tells the others: each ends by itself. */
+  if (!dtr_error_is_set(&dtr_job_chief(job)->error))
+    dtr_job_chief(job)->error = error;
+  for (uint32_t i = 0; i < job->group_count * PARTIES_OF_GROUP; i++) {
+    struct group *group = &job->groups[i / PARTIES_OF_GROUP];
+    struct dtr_party *party = party_of(group, i % PARTIES_OF_GROUP);
+    if (group->failed.is_failed)
+      group->failed.is_finished = true;
+    group->is_started = true;
+    if (party)
+      party->is_finished = true;
+  }
 }
 
 /* ---- threads ---- */
@@ -381,6 +476,13 @@ void dtr_job_drive(struct dtr_job_run *job) {
 
 struct dtr_task *dtr_job_chief(struct dtr_job_run *job) {
   return dtr_client_task(job->clients[0]);
+}
+
+int64_t dtr_job_lead(const struct dtr_job_run *job) {
+  for (uint32_t g = 0; g < job->group_count; g++)
+    if (job->groups[g].arbiter)
+      return dtr_arbiter_lead(job->groups[g].arbiter);
+  return 0;
 }
 
 const struct dtr_map *dtr_job_map(const struct dtr_job_run *job) {
@@ -461,5 +563,7 @@ void dtr_job_describe(const struct dtr_job_run *job, FILE *stream) {
       describe(dtr_replica_party(job->groups[g].replica), stream);
     if (job->groups[g].owner)
       describe(dtr_owner_party(job->groups[g].owner), stream);
+    if (job->groups[g].arbiter)
+      describe(dtr_arbiter_party(job->groups[g].arbiter), stream);
   }
 }

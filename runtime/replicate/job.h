@@ -11,6 +11,15 @@
 
 #include "runtime/replicate/client.h"
 
+/* What joins the groups, if not the row `loop`. */
+struct dtr_job_network {
+  void *context;
+  /* An endpoint per group; `tasks`: of each; `edges` stay as they are until the job is freed. */
+  bool (*join)(void *context, uint32_t ends, const uint32_t *tasks, const struct dtr_edge *edges,
+               uint32_t edge_count, struct dtr_error *error);
+  struct dtr_endpoint (*endpoint)(void *context, uint32_t end);
+};
+
 struct dtr_job_options {
   const struct dtr_program *program;
   const struct dtr_env *env;
@@ -18,6 +27,8 @@ struct dtr_job_options {
   const char *model_dir;
   int threads; /* of a task; 0: what the cluster says, or this machine's share */
   bool terminal, always_share;
+  bool synchronous;                      /* no thread reads ahead */
+  const struct dtr_job_network *network; /* NULL: loop */
 };
 
 struct dtr_job_run;
@@ -35,12 +46,18 @@ void dtr_job_finish(struct dtr_job_run *job);
 uint32_t dtr_job_groups(const struct dtr_job_run *job);
 bool dtr_job_poll(struct dtr_job_run *job, uint32_t group);
 bool dtr_job_is_over(const struct dtr_job_run *job, uint32_t group);
+uint32_t dtr_job_group_task(const struct dtr_job_run *job, uint32_t group);
+/* A task is gone for good: the others end, with who waited for it as the cause. Its own groups are
+ * not to be polled any more. One thread drives the job. */
+void dtr_job_lose(struct dtr_job_run *job, uint32_t task);
 
 /* The chief's bookkeeping: steps, results, the error. */
 struct dtr_task *dtr_job_chief(struct dtr_job_run *job);
 /* What a channel has carried. */
 struct dtr_traffic dtr_job_traffic(const struct dtr_job_run *job, enum dtr_channel_kind kind,
                                    uint32_t from_task, uint32_t to_task);
+/* Bounded staleness: the largest lead of a client over the slowest live one. */
+int64_t dtr_job_lead(const struct dtr_job_run *job);
 const struct dtr_map *dtr_job_map(const struct dtr_job_run *job);
 void dtr_job_describe(const struct dtr_job_run *job, FILE *stream);
 

@@ -277,6 +277,11 @@ bool dtr_map_new(const struct dtr_program *program, struct dtr_map **map,
   if (!made)
     return dtr_error_memory(error, (int64_t)sizeof *made, "the tasks");
   made->program = program;
+  made->rule = tables->is_async ? DTR_RULE_ASYNC
+               : tables->backup > 0 ? DTR_RULE_BACKUP
+                                    : DTR_RULE_SYNC;
+  made->is_ordered = tables->is_async && tables->exchange_count > 0;
+  made->asks = tables->backup > 0 || (tables->is_async && tables->staleness >= 0);
   bool good = allocate(made, tables, error);
   if (good) {
     set_tasks(made, tables);
@@ -309,6 +314,13 @@ void dtr_map_free(struct dtr_map *map) {
 bool dtr_map_is_local(const struct dtr_map *map, uint32_t replica) {
   const struct dtr_replica_map *r = &map->replicas[replica];
   return map->devices[r->device].task == map->clients[r->client].task;
+}
+
+struct dtr_span dtr_map_client_shards(const struct dtr_map *map, uint32_t client) {
+  const struct dtr_client_map *c = &map->clients[client];
+  const struct dtr_span *first = &map->replicas[c->first_replica].shards;
+  const struct dtr_span *last = &map->replicas[c->first_replica + c->replica_count - 1].shards;
+  return (struct dtr_span){first->first, last->first + last->count - first->first};
 }
 
 int64_t dtr_map_fetch_bytes(const struct dtr_map *map) {

@@ -67,8 +67,15 @@ struct dtr_task_map {
   char name[64];    /* "worker/0" */
 };
 
+/* When an owner applies (semantics.md 3). */
+enum dtr_rule { DTR_RULE_SYNC, DTR_RULE_BACKUP, DTR_RULE_ASYNC };
+
 struct dtr_map {
   const struct dtr_program *program;
+  enum dtr_rule rule;
+  bool is_ordered; /* async: the arbiter says in which order contributions are applied, because the
+                    * update exchanges block sums */
+  bool asks;       /* clients ask the arbiter before a step */
   uint32_t task_count, device_count, replica_count, client_count, owner_count, leaf_count;
   struct dtr_task_map *tasks;
   struct dtr_device_map *devices;
@@ -86,6 +93,8 @@ void dtr_map_free(struct dtr_map *map);
 
 /* Whether a replica is in its client's task: then they share memory, and it reads the rows there. */
 bool dtr_map_is_local(const struct dtr_map *map, uint32_t replica);
+/* Shards of all replicas of a client, one behind the other. */
+struct dtr_span dtr_map_client_shards(const struct dtr_map *map, uint32_t client);
 /* Bytes of the scalars that a leaf sends to the chief: loss and metrics, packed. */
 int64_t dtr_map_fetch_bytes(const struct dtr_map *map);
 /* Bytes of the rows of one example over all inputs. */

@@ -71,7 +71,8 @@ static bool allocate(struct dtr_owner *owner, struct dtr_error *error) {
   owner->buffers = calloc(most_buffers(tables), sizeof *owner->buffers);
   owner->have = calloc(peers, sizeof *owner->have);
   if (!make_table(owner) || !owner->memory || !owner->arena || !owner->block || !owner->gather ||
-      !owner->norms || !owner->buffers || !owner->have)
+      !owner->norms || !owner->buffers || !owner->have ||
+      (map->rule != DTR_RULE_SYNC && !dtr_owner_new_relaxed(owner)))
     return dtr_error_memory(error, bytes, "the parameters of an owner");
   struct dtr_tree_part top = top_of(map);
   return dtr_tree_new_part(owner->table, owner->map->share_count, owner->map->block_bytes, &top, 1,
@@ -98,6 +99,7 @@ bool dtr_owner_new(const struct dtr_party *party, uint32_t index, struct dtr_exe
 void dtr_owner_free(struct dtr_owner *owner) {
   if (!owner)
     return;
+  dtr_owner_free_relaxed(owner);
   dtr_tree_free(owner->tree);
   dtr_memory_free(owner->memory);
   dtr_memory_free(owner->arena);
@@ -130,17 +132,37 @@ static bool make_values(struct dtr_owner *owner) {
   return true;
 }
 
-static void enter_publish(struct dtr_owner *owner) {
-  owner->state = DTR_OWNER_PUBLISH;
-  owner->next = 0;
-  char *at = owner->block;
+void dtr_owner_pack(const struct dtr_owner *owner, char *message) {
   for (uint32_t i = 0; i < owner->map->piece_count; i++) {
     const struct dtr_piece *piece = &owner->map->pieces[i];
     if (!piece->is_published)
       continue;
-    memcpy(at, owner->memory + piece->offset, (size_t)piece->bytes);
-    at += piece->bytes;
+    memcpy(message, owner->memory + piece->offset, (size_t)piece->bytes);
+    message += piece->bytes;
   }
+}
+
+static void enter_publish(struct dtr_owner *owner) {
+  owner->state = DTR_OWNER_PUBLISH;
+  owner->next = 0;
+  dtr_owner_pack(owner, owner->block);
+}
+
+/* `first`: the first values, otherwise those of an update. */
+static void enter_version(struct dtr_owner *owner, bool first) {
+  if (owner->party.map->rule == DTR_RULE_ASYNC)
+    dtr_owner_publish_async(owner, first);
+  else if (owner->party.map->rule == DTR_RULE_BACKUP)
+    owner->state = DTR_OWNER_WITHDRAW;
+  else
+    enter_publish(owner);
+}
+
+static bool withdraw(struct dtr_owner *owner) {
+  if (!dtr_owner_withdraw(owner))
+    return false;
+  enter_publish(owner);
+  return true;
 }
 
 static bool begin(struct dtr_owner *owner) {
@@ -157,7 +179,7 @@ static bool begin(struct dtr_owner *owner) {
   if (command.scatter)
     owner->state = DTR_OWNER_SCATTER;
   else if (make_values(owner))
-    enter_publish(owner);
+    enter_version(owner, true);
   return true;
 }
 
@@ -174,7 +196,7 @@ static bool scatter(struct dtr_owner *owner) {
     from += piece->bytes;
   }
   dtr_party_release(party, edge);
-  enter_publish(owner);
+  enter_version(owner, true);
   return true;
 }
 
@@ -201,47 +223,81 @@ static bool publish(struct dtr_owner *owner) {
   return true;
 }
 
+const char *dtr_owner_unpack_leaf(const struct dtr_owner *owner, char *block, const char *bytes) {
+  for (uint32_t i = 0; i < owner->map->share_count; i++) {
+    const struct dtr_share *share = &owner->map->shares[i];
+    memcpy(block + share->offset, bytes, (size_t)share->bytes);
+    bytes += share->bytes;
+  }
+  return bytes;
+}
+
 static void take_push(struct dtr_owner *owner, uint32_t replica, const char *bytes) {
   const struct dtr_replica_map *from = &owner->party.map->replicas[replica];
   for (uint32_t leaf = 0; leaf < from->leaf_count; leaf++) {
     char *block = dtr_tree_take(owner->tree);
-    for (uint32_t i = 0; i < owner->map->share_count; i++) {
-      const struct dtr_share *share = &owner->map->shares[i];
-      memcpy(block + share->offset, bytes, (size_t)share->bytes);
-      bytes += share->bytes;
-    }
+    bytes = dtr_owner_unpack_leaf(owner, block, bytes);
     dtr_tree_put(owner->tree, from->first_leaf + leaf, block);
   }
 }
 
-static bool reply_to_chief(struct dtr_owner *owner) {
-  struct dtr_party *party = &owner->party;
-  uint32_t command = dtr_channel(party->channels, DTR_CHANNEL_COMMAND, owner->index, 0);
-  uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_GATHER, owner->index, 0);
-  const void *bytes;
-  int64_t step, size;
-  if (!owner->is_gathering) {
-    if (!dtr_transport_peek(party->end, command, &step, &size) || step != party->step ||
-        !dtr_party_receive(party, command, step, size, &bytes))
-      return false;
-    dtr_party_release(party, command);
-    char *at = owner->gather;
-    for (uint32_t i = 0; i < owner->map->piece_count; i++) {
-      const struct dtr_piece *piece = &owner->map->pieces[i];
-      memcpy(at, owner->memory + piece->offset, (size_t)piece->bytes);
-      at += piece->bytes;
-    }
-    owner->is_gathering = true;
+/* ---- commands ---- */
+
+static void pack_all(struct dtr_owner *owner) {
+  char *at = owner->gather;
+  for (uint32_t i = 0; i < owner->map->piece_count; i++) {
+    const struct dtr_piece *piece = &owner->map->pieces[i];
+    memcpy(at, owner->memory + piece->offset, (size_t)piece->bytes);
+    at += piece->bytes;
   }
-  if (!dtr_party_send(party, edge, party->step, owner->gather, owner->map->gather_bytes))
+}
+
+static bool send_stats(struct dtr_owner *owner) {
+  struct dtr_party *party = &owner->party;
+  return dtr_party_send(party, dtr_channel(party->channels, DTR_CHANNEL_STATS, 0, 0), 0,
+                        owner->relaxed->stats, dtr_owner_stats_bytes(party->map));
+}
+
+/* A version that the chief asks for in sync will come; otherwise it takes what there is. */
+static bool take_command(struct dtr_owner *owner) {
+  struct dtr_party *party = &owner->party;
+  uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_COMMAND, owner->index, 0);
+  int64_t step, size;
+  const void *bytes;
+  if (!dtr_transport_peek(party->end, edge, &step, &size) ||
+      (party->map->rule != DTR_RULE_ASYNC && step > party->step) ||
+      !dtr_party_receive(party, edge, step, size, &bytes))
     return false;
+  const struct dtr_command *command = bytes;
+  if (command->kind == DTR_COMMAND_GATHER) {
+    pack_all(owner);
+    owner->is_gathering = true;
+    owner->gather_step = step;
+  } else if (command->kind == DTR_COMMAND_PUBLISH) {
+    owner->relaxed->is_fresh_due = true;
+  } else if (command->kind == DTR_COMMAND_STATS) {
+    send_stats(owner);
+  }
+  dtr_party_release(party, edge);
+  return true;
+}
+
+bool dtr_owner_hear_chief(struct dtr_owner *owner) {
+  struct dtr_party *party = &owner->party;
+  uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_GATHER, owner->index, 0);
+  bool progress = !owner->is_gathering && take_command(owner);
+  if (!owner->is_gathering || !dtr_party_send(party, edge, owner->gather_step, owner->gather,
+                                              owner->map->gather_bytes))
+    return progress;
   owner->is_gathering = false;
   return true;
 }
 
 static bool collect(struct dtr_owner *owner) {
   struct dtr_party *party = &owner->party;
-  bool progress = reply_to_chief(owner);
+  if (owner->relaxed)
+    return dtr_owner_collect_relaxed(owner);
+  bool progress = dtr_owner_hear_chief(owner);
   if (party->is_failed || owner->is_gathering)
     return progress;
   for (uint32_t r = 0; r < party->map->replica_count && !party->is_failed; r++) {
@@ -295,7 +351,7 @@ static void next_phase(struct dtr_owner *owner) {
   dtr_tree_return(owner->tree, owner->reduced);
   owner->reduced = NULL;
   party->step++;
-  enter_publish(owner);
+  enter_version(owner, false);
 }
 
 static bool update(struct dtr_owner *owner) {
@@ -366,6 +422,8 @@ bool dtr_owner_poll(struct dtr_owner *owner) {
     return begin(owner);
   case DTR_OWNER_SCATTER:
     return scatter(owner);
+  case DTR_OWNER_WITHDRAW:
+    return withdraw(owner);
   case DTR_OWNER_PUBLISH:
     return publish(owner);
   case DTR_OWNER_COLLECT:

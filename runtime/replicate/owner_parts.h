@@ -7,10 +7,32 @@
 enum dtr_owner_state {
   DTR_OWNER_BEGIN,
   DTR_OWNER_SCATTER,
+  DTR_OWNER_WITHDRAW, /* backup: the version before */
   DTR_OWNER_PUBLISH,
   DTR_OWNER_COLLECT,
   DTR_OWNER_UPDATE,
   DTR_OWNER_EXCHANGE
+};
+
+/* Of `backup` and `async`. */
+struct dtr_relaxed {
+  char **blocks;     /* [leaf] staged; NULL: nothing */
+  uint32_t *arrived; /* [client] replicas whose contribution is staged */
+  int64_t *staged;   /* [client] last step staged completely; -1: none */
+  int64_t *report;   /* the same, as told to the arbiter */
+  int64_t *read;     /* [client] async: updates made when its version was */
+  int64_t *refused;  /* [client] last step of which a contribution was dropped */
+  bool *has;         /* [client] the decision */
+  int64_t step;      /* of the decision: the contributors' */
+  int64_t first;     /* step of the first version */
+  int64_t rounds;    /* updates made */
+  uint32_t turn;     /* client that is looked at first */
+  bool is_news;      /* the arbiter does not know yet */
+  bool is_fresh_due;
+  char **published;  /* [client] async: packed, as it was read */
+  char *owed;        /* [replica] async: its version is not on its way yet */
+  char *before;      /* async: states before the update, packed like a version */
+  struct dtr_owner_stats *stats;
 };
 
 struct dtr_owner {
@@ -35,8 +57,24 @@ struct dtr_owner {
   uint32_t next; /* publish, exchange: the next one to send to */
   uint32_t phase, launch;
   bool is_gathering; /* the reply to the chief is under way */
+  int64_t gather_step;
+  struct dtr_relaxed *relaxed; /* NULL: sync */
   struct dtr_scalars scalars;
 };
+
+/* The published pieces into a message; a leaf's shares out of one: returns where the next begins. */
+void dtr_owner_pack(const struct dtr_owner *owner, char *message);
+const char *dtr_owner_unpack_leaf(const struct dtr_owner *owner, char *block, const char *bytes);
+/* Commands of the chief after the beginning. */
+bool dtr_owner_hear_chief(struct dtr_owner *owner);
+
+bool dtr_owner_new_relaxed(struct dtr_owner *owner); /* false: no memory */
+void dtr_owner_free_relaxed(struct dtr_owner *owner);
+bool dtr_owner_collect_relaxed(struct dtr_owner *owner);
+void dtr_owner_publish_async(struct dtr_owner *owner, bool first);
+/* Sends versions that are due. */
+bool dtr_owner_pay(struct dtr_owner *owner);
+bool dtr_owner_withdraw(struct dtr_owner *owner);
 
 /* Runs the launches of the current phase. False: a kernel failed. */
 bool dtr_owner_run_phase(struct dtr_owner *owner);

@@ -26,9 +26,16 @@ struct dtr_order {
   const struct dtr_batch *batch;
   const struct dtr_data *data;
   int64_t first_wave, waves, whole_chunks, chunks;
+  int64_t wave_size; /* chunks of a wave: shards of all replicas that evaluate */
+  bool is_fresh;     /* async: owners have been told to publish once more */
 };
 
-enum dtr_command_kind { DTR_COMMAND_BEGIN, DTR_COMMAND_GATHER };
+enum dtr_command_kind {
+  DTR_COMMAND_BEGIN,
+  DTR_COMMAND_GATHER,
+  DTR_COMMAND_PUBLISH, /* async: current values to the chief's replicas */
+  DTR_COMMAND_STATS
+};
 /* The chief tells owners (and, to begin, other clients) what is to be done at version `step`. */
 struct dtr_command {
   enum dtr_command_kind kind;
@@ -36,6 +43,26 @@ struct dtr_command {
   bool scatter; /* values come from the chief; otherwise the owner makes the initial ones */
   struct dtr_scalars scalars;
 };
+
+/* The arbiter's word: whose contributions to `step` make update number `round`, counted from the
+ * beginning of the run. */
+struct dtr_decision {
+  int64_t round, step;
+  bool has[]; /* by client */
+};
+static inline int64_t dtr_decision_bytes(const struct dtr_map *map) {
+  return (int64_t)sizeof(struct dtr_decision) + map->client_count;
+}
+
+enum { DTR_AGES = 64 };
+/* What a relaxed rule has cost, as owner 0 saw it. */
+struct dtr_owner_stats {
+  int64_t ages[DTR_AGES]; /* updates by age; the last one: that and more */
+  int64_t dropped[];      /* contributions by client */
+};
+static inline int64_t dtr_owner_stats_bytes(const struct dtr_map *map) {
+  return (int64_t)(sizeof(struct dtr_owner_stats) + map->client_count * sizeof(int64_t));
+}
 
 /* What a replica found wrong; its client, which has the data, puts it into words. */
 struct dtr_fault_report {

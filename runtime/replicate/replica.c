@@ -11,9 +11,11 @@
 static bool allocate_messages(struct dtr_replica *replica) {
   const struct dtr_map *map = replica->party.map;
   replica->versions = calloc((size_t)map->owner_count + 1, sizeof *replica->versions);
+  replica->answers = calloc((size_t)map->owner_count + 1, sizeof *replica->answers);
+  replica->expected = 1;
   replica->push = calloc((size_t)map->owner_count + 1, sizeof *replica->push);
   replica->fetch = dtr_memory_new(replica->map->leaf_count * dtr_map_fetch_bytes(map));
-  if (!replica->versions || !replica->push || !replica->fetch)
+  if (!replica->versions || !replica->answers || !replica->push || !replica->fetch)
     return false;
   for (uint32_t o = 0; o < map->owner_count; o++) {
     replica->versions[o] = -1;
@@ -100,6 +102,7 @@ void dtr_replica_free(struct dtr_replica *replica) {
   free(replica->feeds);
   free(replica->push);
   free(replica->versions);
+  free(replica->answers);
   free(replica);
 }
 
@@ -120,6 +123,7 @@ static bool idle(struct dtr_replica *replica) {
   dtr_party_release(party, edge);
   party->step = step;
   replica->wave = replica->order.first_wave;
+  replica->expected += replica->order.is_fresh;
   replica->state = DTR_REPLICA_VERSION;
   return true;
 }
@@ -138,24 +142,53 @@ static void take_version(struct dtr_replica *replica, uint32_t owner, const char
   }
 }
 
+static void take(struct dtr_replica *replica, uint32_t owner, uint32_t edge, int64_t tag,
+                 const void *bytes) {
+  take_version(replica, owner, bytes);
+  dtr_party_release(&replica->party, edge);
+  replica->versions[owner] = tag;
+}
+
+/* Sync: exactly the version of the step. With backups, the newest one, which may be later: then the
+ * step has gone on without this replica. Async: one answer of each owner to all that was pushed. */
+static bool version_of(struct dtr_replica *replica, uint32_t owner, bool *progress) {
+  struct dtr_party *party = &replica->party;
+  uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_PUBLISH, owner, replica->index);
+  const void *bytes;
+  int64_t tag, size;
+  switch (party->map->rule) {
+  case DTR_RULE_SYNC:
+    if (replica->versions[owner] == party->step)
+      return true;
+    if (!dtr_party_receive(party, edge, party->step, party->map->owners[owner].publish_bytes,
+                           &bytes))
+      return false;
+    take(replica, owner, edge, party->step, bytes);
+    return *progress = true;
+  case DTR_RULE_BACKUP:
+    if (dtr_party_receive_any(party, edge, &tag, &size, &bytes)) {
+      take(replica, owner, edge, tag, bytes);
+      *progress = true;
+    }
+    return replica->versions[owner] >= party->step;
+  case DTR_RULE_ASYNC:
+    while (replica->answers[owner] < replica->expected) {
+      if (!dtr_party_receive_any(party, edge, &tag, &size, &bytes))
+        return false;
+      take(replica, owner, edge, tag, bytes);
+      replica->answers[owner]++;
+      *progress = true;
+    }
+    return true;
+  }
+  return false;
+}
+
 static bool version(struct dtr_replica *replica) {
   struct dtr_party *party = &replica->party;
   bool progress = false, complete = true;
-  for (uint32_t o = 0; o < party->map->owner_count; o++) {
-    uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_PUBLISH, o, replica->index);
-    const void *bytes;
-    if (replica->versions[o] == party->step)
-      continue;
-    if (!dtr_party_receive(party, edge, party->step, party->map->owners[o].publish_bytes,
-                           &bytes)) {
-      complete = false;
-      continue;
-    }
-    take_version(replica, o, bytes);
-    dtr_party_release(party, edge);
-    replica->versions[o] = party->step;
-    progress = true;
-  }
+  for (uint32_t o = 0; o < party->map->owner_count; o++)
+    complete = version_of(replica, o, &progress) && complete;
   if (!complete || party->is_failed)
     return progress;
   replica->state = replica->is_local ? DTR_REPLICA_COMPUTE : DTR_REPLICA_ROWS;
@@ -173,7 +206,7 @@ static int64_t rows_of_group(const struct dtr_replica *replica, int64_t index) {
   const struct dtr_program *program = replica->party.program;
   if (replica->order.kind == DTR_ORDER_TRAIN)
     return rows_a_shard(program);
-  int64_t chunk = replica->wave * program->train.shards + replica->map->shards.first + index;
+  int64_t chunk = replica->wave * replica->order.wave_size + replica->map->shards.first + index;
   return dtr_chunk_rows(program, replica->order.whole_chunks, chunk).count;
 }
 
@@ -203,7 +236,8 @@ static bool rows(struct dtr_replica *replica) {
   const void *bytes;
   if (replica->order.kind == DTR_ORDER_EVALUATE)
     replica->chunk_count =
-        dtr_replica_chunks(party->map, replica->index, replica->wave, replica->order.chunks);
+        dtr_replica_chunks(party->map, replica->index, replica->wave, replica->order.wave_size,
+                           replica->order.chunks);
   if (!dtr_party_receive(party, edge, party->step, rows_bytes(replica), &bytes))
     return false;
   unpack_rows(replica, bytes);
@@ -263,8 +297,20 @@ static bool fail(struct dtr_replica *replica) {
   return true;
 }
 
+/* A late push may still be on its way. */
+static bool messages_are_read(struct dtr_replica *replica) {
+  struct dtr_party *party = &replica->party;
+  for (uint32_t o = 0; o < party->map->owner_count; o++)
+    if (!dtr_party_is_sent(party,
+                           dtr_channel(party->channels, DTR_CHANNEL_PUSH, replica->index, o)))
+      return false;
+  return true;
+}
+
 static bool train(struct dtr_replica *replica) {
   double loss;
+  if (!messages_are_read(replica))
+    return false;
   if (replica->order.batch)
     replica->batch = *replica->order.batch;
   else
@@ -301,6 +347,7 @@ static bool send(struct dtr_replica *replica) {
   if (!dtr_party_send(party, edge, party->step, replica->fetch,
                       dtr_channel_bytes(party->channels, edge)))
     return progress;
+  replica->expected++;
   replica->state = DTR_REPLICA_IDLE;
   return true;
 }
@@ -319,7 +366,8 @@ static bool evaluate(struct dtr_replica *replica) {
   struct dtr_party *party = &replica->party;
   uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_CHUNK, replica->index, 0);
   replica->chunk_count =
-      dtr_replica_chunks(party->map, replica->index, replica->wave, replica->order.chunks);
+      dtr_replica_chunks(party->map, replica->index, replica->wave, replica->order.wave_size,
+                           replica->order.chunks);
   if (replica->chunk_count == 0) {
     next_wave(replica);
     return true;

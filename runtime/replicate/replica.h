@@ -26,9 +26,9 @@ bool dtr_replica_poll(struct dtr_replica *replica);
 struct dtr_party *dtr_replica_party(struct dtr_replica *replica);
 
 /* Chunks of a wave of an evaluation are dealt to replicas as shards of a step are: how many
- * `replica` has in `wave` of `chunks`. */
+ * `replica` has in `wave` of `chunks`, with `wave_size` chunks a wave. */
 int64_t dtr_replica_chunks(const struct dtr_map *map, uint32_t replica, int64_t wave,
-                           int64_t chunks);
+                           int64_t wave_size, int64_t chunks);
 /* The rows of a chunk: whole chunks first, then one example each. */
 struct dtr_span dtr_chunk_rows(const struct dtr_program *program, int64_t whole, int64_t chunk);
 

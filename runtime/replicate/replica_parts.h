@@ -25,6 +25,8 @@ struct dtr_replica {
 
   struct dtr_order order;
   int64_t *versions; /* [owner] of what the copy holds; -1: nothing yet */
+  int64_t *answers;  /* [owner] async: versions received, of `expected` */
+  int64_t expected;
   char **push;       /* [owner] packed */
   char *fetch;
   uint32_t next; /* send: the next owner; then the client */

@@ -4,9 +4,9 @@
 #include <string.h>
 
 int64_t dtr_replica_chunks(const struct dtr_map *map, uint32_t replica, int64_t wave,
-                           int64_t chunks) {
+                           int64_t wave_size, int64_t chunks) {
   struct dtr_span shards = map->replicas[replica].shards;
-  int64_t left = chunks - (wave * map->program->train.shards + shards.first);
+  int64_t left = chunks - (wave * wave_size + shards.first);
   return left < 0 ? 0 : left < shards.count ? left : shards.count;
 }
 
@@ -18,7 +18,7 @@ struct dtr_span dtr_chunk_rows(const struct dtr_program *program, int64_t whole,
 }
 
 static int64_t first_chunk(const struct dtr_replica *replica) {
-  return replica->wave * replica->party.program->train.shards + replica->map->shards.first;
+  return replica->wave * replica->order.wave_size + replica->map->shards.first;
 }
 
 static const struct dtr_part *part_of(const struct dtr_replica *replica, int64_t chunk) {

@@ -26,6 +26,8 @@ struct dtr_sim_disk {
   struct dtr_sim_volume volume;
   struct dtr_sim_random random;
   struct dtr_sim_disk_counts counts;
+  int64_t crash_at; /* count of calls; 0: never */
+  bool has_stopped;
   struct handle handles[HANDLES];
 };
 
@@ -33,6 +35,12 @@ struct dtr_sim_disk {
 
 static bool fails(struct dtr_sim_disk *disk, int64_t per_million) {
   disk->counts.calls++;
+  if (disk->counts.calls == disk->crash_at) {
+    dtr_sim_disk_crash(disk);
+    disk->has_stopped = true;
+  }
+  if (disk->has_stopped)
+    return true;
   if (disk->faults.slowest > 0)
     disk->world->spent += dtr_sim_random_below(&disk->random, disk->faults.slowest);
   if (!dtr_sim_random_hits(&disk->random, per_million))
@@ -393,6 +401,19 @@ const struct dtr_env *dtr_sim_disk_env(struct dtr_sim_disk *disk) {
 void dtr_sim_disk_crash(struct dtr_sim_disk *disk) {
   memset(disk->handles, 0, sizeof disk->handles);
   dtr_sim_volume_crash(&disk->volume, &disk->random, &disk->counts);
+}
+
+void dtr_sim_disk_crash_at(struct dtr_sim_disk *disk, int64_t calls) {
+  disk->crash_at = disk->counts.calls + calls;
+}
+
+bool dtr_sim_disk_has_stopped(const struct dtr_sim_disk *disk) {
+  return disk->has_stopped;
+}
+
+void dtr_sim_disk_start(struct dtr_sim_disk *disk) {
+  disk->has_stopped = false;
+  disk->crash_at = 0;
 }
 
 void dtr_sim_disk_set_faults(struct dtr_sim_disk *disk, const struct dtr_sim_disk_faults *faults) {

@@ -36,6 +36,11 @@ void dtr_sim_disk_free(struct dtr_sim_disk *disk);
 const struct dtr_env *dtr_sim_disk_env(struct dtr_sim_disk *disk);
 /* The machine stops: what is not synced is lost, torn or kept, by the seed. Open handles close. */
 void dtr_sim_disk_crash(struct dtr_sim_disk *disk);
+/* The same in the middle of a task's work, at the `calls`-th call from now: it and all later ones
+ * fail, as if they had never been made, until dtr_sim_disk_start. */
+void dtr_sim_disk_crash_at(struct dtr_sim_disk *disk, int64_t calls);
+bool dtr_sim_disk_has_stopped(const struct dtr_sim_disk *disk);
+void dtr_sim_disk_start(struct dtr_sim_disk *disk);
 /* From now on: other faults. */
 void dtr_sim_disk_set_faults(struct dtr_sim_disk *disk, const struct dtr_sim_disk_faults *faults);
 struct dtr_sim_disk_counts dtr_sim_disk_counts(const struct dtr_sim_disk *disk);

@@ -50,6 +50,7 @@ struct dtr_sim_net {
   struct event *heap;
   size_t event_count, event_room;
   uint64_t orders;
+  int64_t crossings; /* messages that have left their task */
   struct dtr_sim_random random;
   struct dtr_sim_net_counts counts;
   char violation[256];
@@ -191,6 +192,9 @@ static void dispatch(struct dtr_sim_net *net, uint32_t edge, bool is_return) {
   uint32_t from = is_return ? way->to : way->from, to = is_return ? way->from : way->to;
   int64_t size = is_return ? 0 : net->messages[edge].size;
   int64_t time = arrival(net, from, to, size);
+  if (!is_return && task_of(net, from) != task_of(net, to) &&
+      ++net->crossings == net->network->lose)
+    return;
   bool breaks = task_of(net, from) != task_of(net, to) &&
                 dtr_sim_random_hits(&net->random, net->network->breaks);
   if (!breaks) {

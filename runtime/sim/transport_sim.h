@@ -30,6 +30,8 @@ struct dtr_sim_network {
   int64_t breaks, reconnect;    /* how many in a million are lost with their connection, and sent
                                    again after `reconnect` ns; the second copy of one that had
                                    arrived is recognised */
+  int64_t lose; /* the message with this number between tasks never arrives; 0: none. For testing
+                   those who look for hangs */
   const struct dtr_sim_partition *partitions;
   uint32_t partition_count;
 };

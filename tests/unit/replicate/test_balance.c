@@ -81,6 +81,17 @@ static void test_patterns(void **state) {
                  "a.b[0,256)@1 a.w[0,200704)@0 b.b[0,10)@1 b.w[0,2560)@1 norm.mean_of[0,784)@1 ");
 }
 
+// Replicas that own share every tensor of several blocks.
+static void test_mirrored(void **state) {
+  (void)state;
+  expect_between("params mirrored", "worker=2",
+                 "a.b[0,256)@1 a.w[0,98304)@1 a.w[98304,200704)@0 b.b[0,10)@1 b.w[0,2560)@1 "
+                 "norm.mean_of[0,784)@1 ");
+  expect_between("params sharded", "worker=4",
+                 "a.b[0,256)@3 a.w[0,49152)@1 a.w[49152,98304)@2 a.w[98304,147456)@3 "
+                 "a.w[147456,200704)@0 b.b[0,10)@3 b.w[0,2560)@1 norm.mean_of[0,784)@2 ");
+}
+
 static void test_towers(void **state) {
   (void)state;
   expect_slices("replicate in_graph over cpu  params on cpu:1", "worker=1:cpu=2",
@@ -126,7 +137,7 @@ int main(void) {
       cmocka_unit_test(test_largest_first), cmocka_unit_test(test_round_robin),
       cmocka_unit_test(test_split),         cmocka_unit_test(test_not_split),
       cmocka_unit_test(test_patterns),      cmocka_unit_test(test_towers),
-      cmocka_unit_test(test_order),
+      cmocka_unit_test(test_order),         cmocka_unit_test(test_mirrored),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
