@@ -198,6 +198,18 @@ static bool check_commands(struct parser *p, const struct option_row *const *giv
   return true;
 }
 
+// Two words of which the first is no path: a command that does not exist.
+static bool unknown_command(struct parser *p, const char *word) {
+  const char *names[DTG_COMMAND_COUNT] = {NULL};
+  for (int i = 1; i < DTG_COMMAND_COUNT; i++)
+    names[i] = command_rows[i].name;
+  dtg_strbuf_printf(p->why, "dtgc: unknown command `%s`\n", word);
+  const char *near = dtg_suggest(word, names, DTG_COMMAND_COUNT);
+  if (near)
+    return fail(p, dtg_arena_printf(p->arena, "did you mean `%s`?", near));
+  return fail(p, "dtgc --help lists the commands");
+}
+
 static bool check_files(struct parser *p) {
   struct dtg_options *out = p->out;
   if (out->help || out->version || out->man)
@@ -206,6 +218,9 @@ static bool check_files(struct parser *p) {
     dtg_strbuf_puts(p->why, "dtgc: no model file is given\n");
     return fail(p, "dtgc MODEL.dtg compiles a model; dtgc --help shows more");
   }
+  if (out->files.len > 1 && out->command == DTG_COMMAND_COMPILE &&
+      !strpbrk(out->files.data[0], "./"))
+    return unknown_command(p, out->files.data[0]);
   if (out->files.len > 1 && out->command != DTG_COMMAND_FMT) {
     dtg_strbuf_printf(p->why, "dtgc: one model file at a time, but `%s` is given too\n",
                       out->files.data[1]);
