@@ -7,9 +7,11 @@
 #include "grammar/print.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { EXIT_DONE = 0, EXIT_INPUT = 1, EXIT_USAGE = 2 };
@@ -103,6 +105,7 @@ static int with_pipeline(const struct dtg_options *options,
   struct dtg_ctx ctx;
   struct dtg_pipeline pipeline;
   dtg_ctx_init(&ctx);
+  ctx.diags.errors_only = options->quiet;
   dtg_pipeline_init(&pipeline, &ctx, options);
   bool good = command(&pipeline);
   put_diags(&ctx);
@@ -125,17 +128,25 @@ static bool load_for_format(struct dtg_ctx *ctx, const char *path, uint32_t *fil
   return good;
 }
 
-// Written beside the file and renamed, so that a full disk loses nothing.
+// Written beside the file and renamed, so that a full disk loses nothing. A link stays one, and the
+// file keeps its rights.
 static bool replace_file(struct dtg_ctx *ctx, const char *path, const struct dtg_strbuf *text) {
-  const char *temporary = dtg_arena_printf(&ctx->arena, "%s.tmp%ld", path, (long)getpid());
+  char target[PATH_MAX];
+  struct stat info;
+  if (!realpath(path, target) || stat(target, &info) != 0) {
+    dtg_error(&ctx->diags, DTG_SPAN_NONE, "cannot write %s: %s", path, strerror(errno));
+    return false;
+  }
+  const char *temporary = dtg_arena_printf(&ctx->arena, "%s.tmp%ld", target, (long)getpid());
   FILE *file = fopen(temporary, "wx");
-  bool good = file && fwrite(dtg_strbuf_text(text), 1, text->len, file) == text->len;
+  bool good = file && fchmod(fileno(file), info.st_mode & 07777) == 0 &&
+              fwrite(dtg_strbuf_text(text), 1, text->len, file) == text->len;
   int problem = errno;
   if (file && fclose(file) != 0 && good) {
     good = false;
     problem = errno;
   }
-  if (good && rename(temporary, path) != 0) {
+  if (good && rename(temporary, target) != 0) {
     good = false;
     problem = errno;
   }

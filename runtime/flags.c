@@ -126,6 +126,10 @@ static bool check_together(const struct dtr_flags *flags, struct dtr_error *erro
     return dtr_error_hint(error,
                           "an evaluation always takes the whole data set: leave --steps out");
   }
+  if (flags->eval_only && flags->save) {
+    dtr_error_set(error, DTR_STATUS_USAGE, "--eval-only and --save exclude each other");
+    return dtr_error_hint(error, "an evaluation makes nothing to save: leave --save out");
+  }
   if (flags->threads > DTR_MAX_THREADS) {
     dtr_error_set(error, DTR_STATUS_USAGE, "--threads %lld: at most %d", (long long)flags->threads,
                   DTR_MAX_THREADS);

@@ -42,6 +42,7 @@ struct dtg_diags {
   struct dtg_arena arena;
   const struct dtg_source_set *sources;
   DTG_VEC(struct dtg_diag *) list;
+  bool errors_only; // warnings are counted and not shown
   size_t errors;   // all errors, also those not kept
   size_t warnings; // all warnings, also those not kept
 };

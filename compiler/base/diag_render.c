@@ -173,14 +173,16 @@ static void render_one(const struct dtg_diags *diags, const struct dtg_diag *dia
 }
 
 void dtg_diags_render(const struct dtg_diags *diags, struct dtg_strbuf *out) {
-  for (size_t i = 0; i < diags->list.len; i++)
-    render_one(diags, diags->list.data[i], out);
+  for (size_t i = 0; i < diags->list.len; i++) {
+    if (!diags->errors_only || diags->list.data[i]->severity == DTG_ERROR)
+      render_one(diags, diags->list.data[i], out);
+  }
   size_t errors_hidden = diags->errors > DTG_DIAGS_MAX ? diags->errors - DTG_DIAGS_MAX : 0;
   size_t warnings_hidden = diags->warnings > DTG_DIAGS_MAX ? diags->warnings - DTG_DIAGS_MAX : 0;
   if (errors_hidden)
     dtg_strbuf_printf(out, "%zu more error%s not shown\n", errors_hidden,
                       errors_hidden == 1 ? "" : "s");
-  if (warnings_hidden)
+  if (warnings_hidden && !diags->errors_only)
     dtg_strbuf_printf(out, "%zu more warning%s not shown\n", warnings_hidden,
                       warnings_hidden == 1 ? "" : "s");
 }

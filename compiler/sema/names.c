@@ -115,13 +115,31 @@ static void resolve_declare(struct dtg_resolver *r, const struct dtg_ast_stmt *s
                                                 : DTG_LOCAL_STATE);
 }
 
+// A running total `s = s + n by sum` grows by its old value once more for each shard.
+static void warn_of_own_sum(struct dtg_resolver *r, const struct dtg_ast_stmt *stmt) {
+  const char *name = stmt->name.text;
+  struct dtg_diag *diag = dtg_warning(&r->sema->ctx->diags, stmt->span,
+                                      "the old value of `%s` is in each shard's candidate, and "
+                                      "`by sum` adds all of them",
+                                      name);
+  dtg_diag_hint(diag, "write a value of this step alone, or combine the candidates by max");
+}
+
 static void resolve_update(struct dtg_resolver *r, const struct dtg_ast_stmt *stmt) {
-  dtg_resolve_expr(r, stmt->update.value);
   struct dtg_local *local = dtg_locals_find(&r->locals, stmt->name.text);
+  bool used = local && local->used;
+  if (local)
+    local->used = false;
+  dtg_resolve_expr(r, stmt->update.value);
+  local = dtg_locals_find(&r->locals, stmt->name.text);
   if (local && local->kind == DTG_LOCAL_STATE) {
+    if (local->used && stmt->update.by == DTG_UPDATE_BY_SUM)
+      warn_of_own_sum(r, stmt);
     local->used = true;
     return;
   }
+  if (local)
+    local->used |= used;
   struct dtg_diag *diag =
       dtg_error(&r->sema->ctx->diags, stmt->name.span, "`%s` is not a state of this %s",
                 stmt->name.text, r->item == DTG_ITEM_LAYER ? "layer" : "body");

@@ -67,6 +67,10 @@ refused 2 out/mlp --eval-only --steps 3 <<'END'
 error: --eval-only and --steps exclude each other
   hint: an evaluation always takes the whole data set: leave --steps out
 END
+refused 2 out/mlp --eval-only --save saved <<'END'
+error: --eval-only and --save exclude each other
+  hint: an evaluation makes nothing to save: leave --save out
+END
 refused 2 out/mlp --task worker/0 <<'END'
 error: --task is not built into this version
   hint: programs of this version run on one device of one machine
