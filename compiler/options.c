@@ -198,7 +198,6 @@ static bool check_commands(struct parser *p, const struct option_row *const *giv
   return true;
 }
 
-<<<<<<< HEAD
 // Commands that take something else than one model file.
 static size_t wanted_files(enum dtg_command command) {
   return command == DTG_COMMAND_WHY || command == DTG_COMMAND_DIFF ? 2 : 1;
@@ -216,7 +215,8 @@ static bool missing_file(struct parser *p) {
   }
   dtg_strbuf_puts(p->why, "dtgc: no model file is given\n");
   return fail(p, "dtgc MODEL.dtg compiles a model; dtgc --help shows more");
-=======
+}
+
 // Two words of which the first is no path: a command that does not exist.
 static bool unknown_command(struct parser *p, const char *word) {
   const char *names[DTG_COMMAND_COUNT] = {NULL};
@@ -227,35 +227,24 @@ static bool unknown_command(struct parser *p, const char *word) {
   if (near)
     return fail(p, dtg_arena_printf(p->arena, "did you mean `%s`?", near));
   return fail(p, "dtgc --help lists the commands");
->>>>>>> m/main
 }
 
 static bool check_files(struct parser *p) {
   struct dtg_options *out = p->out;
-<<<<<<< HEAD
   size_t wanted = wanted_files(out->command);
-  if (out->help || out->version || out->man) return true;
-  if (out->files.len < wanted) return missing_file(p);
-  if (out->files.len > wanted && out->command != DTG_COMMAND_FMT) {
-    dtg_strbuf_printf(p->why, wanted == 1 ? "dtgc: one model file at a time, but `%s` is given too\n"
-                                          : "dtgc: `%s` is one file or name too many\n",
-                      out->files.data[wanted]);
-    return fail(p, wanted == 1 ? "flags of the program stand after `--`" : NULL);
-=======
   if (out->help || out->version || out->man)
     return true;
-  if (out->files.len == 0) {
-    dtg_strbuf_puts(p->why, "dtgc: no model file is given\n");
-    return fail(p, "dtgc MODEL.dtg compiles a model; dtgc --help shows more");
-  }
+  if (out->files.len < wanted)
+    return missing_file(p);
   if (out->files.len > 1 && out->command == DTG_COMMAND_COMPILE &&
       !strpbrk(out->files.data[0], "./"))
     return unknown_command(p, out->files.data[0]);
-  if (out->files.len > 1 && out->command != DTG_COMMAND_FMT) {
-    dtg_strbuf_printf(p->why, "dtgc: one model file at a time, but `%s` is given too\n",
-                      out->files.data[1]);
-    return fail(p, "flags of the program stand after `--`");
->>>>>>> m/main
+  if (out->files.len > wanted && out->command != DTG_COMMAND_FMT) {
+    dtg_strbuf_printf(p->why,
+                      wanted == 1 ? "dtgc: one model file at a time, but `%s` is given too\n"
+                                  : "dtgc: `%s` is one file or name too many\n",
+                      out->files.data[wanted]);
+    return fail(p, wanted == 1 ? "flags of the program stand after `--`" : NULL);
   }
   out->model = out->files.data[0];
   if (out->command == DTG_COMMAND_WHY) out->name = out->files.data[1];

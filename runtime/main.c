@@ -164,8 +164,8 @@ static int run(const struct dtr_program *program, const struct dtr_flags *flags,
 }
 
 static int simulate(const struct dtr_program *program, const struct dtr_flags *flags) {
-  char model_dir[8192];
-  find_model_dir(program, model_dir, sizeof model_dir);
+  char model_dir[PATH_MAX];
+  find_model_dir(program, model_dir);
   return dtr_sim_main(program, flags, model_dir);
 }
 
