@@ -43,6 +43,7 @@ static void add_slice(struct partitioner *p, const struct dtg_slice *slice) {
   load->slices++;
   load->values += bytes;
   load->publish += bytes;
+  if (module->variables.data[slice->variable].kind == DTG_VARIABLE_STATE) load->states += bytes;
   if (is_pushed(p->r, slice->variable)) load->push += bytes;
   for (size_t v = 0; v < module->variables.len; v++)
     if (module->variables.data[v].kind == DTG_VARIABLE_SLOT &&

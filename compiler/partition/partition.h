@@ -67,6 +67,7 @@ struct dtg_owner_load {
   uint32_t device;
   uint32_t slices;
   int64_t values, slots;  // bytes held
+  int64_t states;         // of the values
   int64_t push, publish;  // bytes of one partial sum, and of one copy
   DTG_VEC(int64_t) norm;  // per phase: bytes of its block sums
 };
