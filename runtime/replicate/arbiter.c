@@ -14,7 +14,7 @@ struct dtr_arbiter {
   int64_t *staged;      /* [owner][client] */
   int64_t *decided;     /* [client] async: last step that was put in order */
   int64_t *asked;       /* [client] NOBODY: not waiting */
-  int64_t *steps;       /* [client] granted last; INT64_MAX: has left */
+  int64_t *steps;       /* [client] makes or asks for; INT64_MAX: has left */
   uint32_t *complete;   /* backup: clients in the order in which their contributions were */
   bool *is_complete;
   uint32_t complete_count, turn;
@@ -109,7 +109,7 @@ static bool listen(struct dtr_arbiter *arbiter) {
       arbiter->steps[c] = INT64_MAX;
     } else {
       begin_at(arbiter, step);
-      arbiter->asked[c] = step;
+      arbiter->asked[c] = arbiter->steps[c] = step; /* it has made all before */
     }
     progress = true;
   }
