@@ -192,12 +192,19 @@ static int64_t stop_limit(const struct sim *sim) {
   return limit + longest_stop + network->stall_time + network->reconnect;
 }
 
+static void report_violation(struct sim *sim) {
+  char text[640], edge[256] = "";
+  uint32_t number = dtr_sim_net_violation_edge(sim->net);
+  if (number != DTR_SIM_ANY)
+    dtr_job_edge_text(sim->job, number, edge, sizeof edge);
+  snprintf(text, sizeof text, "%s (%s)", dtr_sim_net_violation(sim->net), edge);
+  wrong(sim, text);
+}
+
 static void look_at_rules(struct sim *sim) {
-  char text[320];
   int64_t step = dtr_job_chief(sim->job)->step;
   if (dtr_sim_net_violation(sim->net)[0]) {
-    snprintf(text, sizeof text, "%s,", dtr_sim_net_violation(sim->net));
-    wrong(sim, text);
+    report_violation(sim);
   } else if (step != sim->progress_step) {
     sim->progress_step = step;
     sim->progress_polls = sim->result->polls;
