@@ -106,13 +106,3 @@ bool dtg_proof_is_reduced(const struct dtg_proof *proof, uint32_t variable) {
     if (proof->r->reductions.data[i].variable == variable) return true;
   return false;
 }
-
-int64_t dtg_proof_norm_bytes(const struct dtg_proof *proof, uint32_t owner, uint32_t variable) {
-  int64_t blocks = 0;
-  for (size_t i = 0; i < proof->r->slices.len; i++) {
-    const struct dtg_slice *s = &proof->r->slices.data[i];
-    if (s->variable != variable || s->owner != proof->r->owners.data[owner]) continue;
-    blocks += (s->elements + s->block - 1) / s->block;
-  }
-  return blocks * (int64_t)sizeof(float);
-}

@@ -107,35 +107,41 @@ struct sizes {
   int64_t *norm;           // by phase * owners + owner
 };
 
+// Four bytes for each block of what an owner holds of the exchanged variables.
 static void add_norms(struct dtg_proof *proof, struct sizes *sizes) {
   const struct dtg_module *module = proof->r->module;
-  size_t owners = proof->r->owners.len;
+  size_t owners = proof->r->owners.len, owner;
   if (!module->update) return;
   const struct dtg_update_split *split = dtg_update_split_new(
       &proof->scratch, module, dtg_groups_new(&proof->scratch, module->update));
   for (size_t i = 0; i < split->exchanges.len; i++) {
     const struct dtg_update_exchange *e = &split->exchanges.data[i];
+    size_t count = 0;
+    const struct dtg_slice *slices = dtg_variable_slices(proof->r, e->variable, &count);
     if (e->phase >= proof->p->phases) continue;
-    for (uint32_t o = 0; o < owners; o++)
-      sizes->norm[e->phase * owners + o] += dtg_proof_norm_bytes(proof, o, e->variable);
+    for (size_t k = 0; k < count; k++)
+      if (dtg_owner_find(proof->r, slices[k].owner, &owner))
+        sizes->norm[e->phase * owners + owner] +=
+            (slices[k].elements + slices[k].block - 1) / slices[k].block * (int64_t)sizeof(float);
   }
 }
 
 static struct sizes measure(struct dtg_proof *proof) {
   const struct dtg_replication *r = proof->r;
-  size_t owners = r->owners.len;
+  size_t owners = r->owners.len, owner;
+  bool *reduced = DTG_NEW_ARRAY(&proof->scratch, bool, r->module->variables.len);
   struct sizes sizes = {
       .push = DTG_NEW_ARRAY(&proof->scratch, int64_t, owners),
       .publish = DTG_NEW_ARRAY(&proof->scratch, int64_t, owners),
       .norm = DTG_NEW_ARRAY(&proof->scratch, int64_t, owners * proof->p->phases)};
+  for (uint32_t v = 0; v < r->module->variables.len; v++) reduced[v] = dtg_proof_is_reduced(proof, v);
   for (size_t i = 0; i < r->slices.len; i++) {
     const struct dtg_slice *s = &r->slices.data[i];
-    size_t owner;
     if (!dtg_owner_find(r, s->owner, &owner)) continue;
     int64_t bytes =
         s->elements * (int64_t)dtg_dtype_size(variable_at(proof, s->variable)->type.dtype);
     sizes.publish[owner] += bytes;
-    if (dtg_proof_is_reduced(proof, s->variable)) sizes.push[owner] += bytes;
+    if (reduced[s->variable]) sizes.push[owner] += bytes;
   }
   add_norms(proof, &sizes);
   return sizes;
