@@ -130,7 +130,7 @@ static void show_results(struct dtr_task *task) {
     record = (struct dtr_record){.step = task->step,
                                  .results = task->results,
                                  .set = "last batch",
-                                 .examples = task->program->train.batch};
+                                 .examples = task->batch_examples};
   } else {
     return;
   }

@@ -57,6 +57,7 @@ struct dtr_task {
   const struct dtr_batch *batch;
   char *contribution; /* reduced, between compute and update */
   double *results;    /* of the last step: loss, metrics */
+  int64_t batch_examples; /* that `results` are of */
   const double *evaluation; /* of the last evaluation */
 
   bool evaluate_due, checkpoint_due, evaluating;

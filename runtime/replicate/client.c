@@ -79,6 +79,10 @@ bool dtr_client_new(const struct dtr_party *party, uint32_t index,
     bool evaluates = index == 0 || party->map->rule == DTR_RULE_SYNC;
     client->task->evaluate_on = evaluates ? options->evaluate_on : NULL;
     client->own_leaves = own_leaves(client);
+    const struct dtr_train *train = &party->program->train;
+    if (party->map->rule != DTR_RULE_SYNC)
+      client->task->batch_examples =
+          dtr_map_client_shards(party->map, index).count * (train->batch / train->shards);
     good = allocate(client) || dtr_error_memory(error, feed_bytes(client, 0), "a client");
   }
   if (!good || (index == 0 && !dtr_chief_new(client, error))) {
