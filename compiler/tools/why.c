@@ -81,6 +81,19 @@ static bool same_cause(struct dtg_cause a, struct dtg_cause b) {
 
 // ---- variables ----
 
+// Which of several owners a `params` clause chose, and how.
+static void put_choice(const struct why *w, struct dtg_cause cause) {
+  const struct dtg_strategy *strategy = w->r->strategy;
+  if (strcmp(cause.rule, "params") != 0 || w->r->owners.len < 2) return;
+  for (size_t i = 0; i < strategy->owners.len; i++) {
+    const struct dtg_owner_rule *rule = &strategy->owners.data[i];
+    if (rule->span.file != cause.span.file || rule->span.begin != cause.span.begin) continue;
+    dtg_strbuf_printf(w->out, "    chosen %s\n",
+                      rule->round_robin ? "in turns, in the order of paths"
+                                        : "by bytes: the largest first, onto the least loaded owner");
+  }
+}
+
 static void put_slices(const struct why *w, uint32_t variable) {
   static const char *const kinds[] = {"", ", every replica keeps a copy",
                                       ", nobody keeps a whole copy"};
@@ -94,8 +107,9 @@ static void put_slices(const struct why *w, uint32_t variable) {
       dtg_strbuf_printf(w->out, "  elements %lld to %lld are owned by %s%s\n", (long long)s->first,
                         (long long)(s->first + s->elements - 1), device_text(w, s->owner),
                         kinds[s->kind]);
-    if (i + 1 == count || !same_cause(s->cause, slices[i + 1].cause))
-      put_cause(w, "    ", s->cause);
+    if (i + 1 < count && same_cause(s->cause, slices[i + 1].cause)) continue;
+    put_cause(w, "    ", s->cause);
+    put_choice(w, s->cause);
   }
 }
 
