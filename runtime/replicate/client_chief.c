@@ -298,9 +298,17 @@ void dtr_chief_begin_gather(struct dtr_client *client) {
   chief->next = 0;
   chief->missing = owners;
   memset(chief->have, 0, owners * sizeof *chief->have);
-  for (uint32_t o = 0; o < owners; o++)
-    chief->commands[o] =
-        (struct dtr_command){.kind = DTR_COMMAND_GATHER, .step = client->task->step};
+}
+
+/* The reply to the command before may have overtaken its receipt. */
+bool dtr_chief_command(struct dtr_client *client, uint32_t owner, enum dtr_command_kind kind) {
+  struct dtr_party *party = &client->party;
+  uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_COMMAND, owner, 0);
+  struct dtr_command *command = &client->chief->commands[owner];
+  if (!dtr_party_is_sent(party, edge))
+    return false;
+  *command = (struct dtr_command){.kind = kind, .step = client->task->step};
+  return dtr_party_send(party, edge, client->task->step, command, sizeof *command);
 }
 
 static bool end_gather(struct dtr_client *client) {
@@ -319,8 +327,7 @@ bool dtr_chief_gather(struct dtr_client *client) {
   int64_t step = client->task->step;
   bool progress = false;
   for (; chief->next < party->map->owner_count; chief->next++, progress = true)
-    if (!dtr_party_send(party, dtr_channel(party->channels, DTR_CHANNEL_COMMAND, chief->next, 0),
-                        step, &chief->commands[chief->next], sizeof(struct dtr_command)))
+    if (!dtr_chief_command(client, chief->next, DTR_COMMAND_GATHER))
       break;
   for (uint32_t o = 0; o < party->map->owner_count && !party->is_failed; o++) {
     uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_GATHER, o, 0);

@@ -97,6 +97,7 @@ void dtr_chief_put(struct dtr_client *client, uint32_t first_leaf, uint32_t coun
 bool dtr_chief_results(struct dtr_client *client);
 void dtr_chief_begin_evaluation(struct dtr_client *client);
 bool dtr_chief_chunks(struct dtr_client *client); /* false: nothing new */
+bool dtr_chief_command(struct dtr_client *client, uint32_t owner, enum dtr_command_kind kind);
 void dtr_chief_begin_gather(struct dtr_client *client);
 bool dtr_chief_gather(struct dtr_client *client);
 bool dtr_chief_end(struct dtr_client *client);

@@ -56,8 +56,6 @@ bool dtr_client_leave(struct dtr_client *client) {
     client->chief->next = 0;
     client->chief->skipped[0] = client->skipped;
     memset(client->chief->have, 0, clients * sizeof *client->chief->have);
-    for (uint32_t o = 0; o < party->map->owner_count; o++)
-      client->chief->commands[o] = (struct dtr_command){.kind = DTR_COMMAND_PUBLISH};
     client->chief->stats = (struct dtr_command){.kind = DTR_COMMAND_STATS};
   }
   return true;
@@ -156,9 +154,7 @@ static bool send_commands(struct dtr_client *client) {
   if (party->map->rule != DTR_RULE_ASYNC && chief->next < owners)
     chief->next = owners;
   for (; chief->next < owners; chief->next++)
-    if (!dtr_party_send(party, dtr_channel(party->channels, DTR_CHANNEL_COMMAND, chief->next, 0),
-                        client->task->step, &chief->commands[chief->next],
-                        sizeof(struct dtr_command)))
+    if (!dtr_chief_command(client, chief->next, DTR_COMMAND_PUBLISH))
       return false;
   if (chief->next == owners &&
       dtr_party_send(party, dtr_channel(party->channels, DTR_CHANNEL_COMMAND, 0, 0), 0,

@@ -25,8 +25,10 @@ bool dtr_owner_new_relaxed(struct dtr_owner *owner) {
   r->owed = calloc((size_t)map->replica_count + 1, sizeof *r->owed);
   r->before = dtr_memory_new(owner->map->publish_bytes + 1);
   r->stats = calloc(1, (size_t)dtr_owner_stats_bytes(map));
+  r->stats_sent = calloc(1, (size_t)dtr_owner_stats_bytes(map));
   if (!r->blocks || !r->arrived || !r->staged || !r->report || !r->read || !r->refused || !r->has ||
-      !r->published || !r->owed || !r->before || !r->stats)
+      !r->published || !r->owed || !r->before || !r->stats ||
+      !r->stats_sent)
     return false;
   for (size_t c = 0; c < clients; c++) {
     r->staged[c] = r->refused[c] = -1;
@@ -56,10 +58,22 @@ void dtr_owner_free_relaxed(struct dtr_owner *owner) {
   free(r->published);
   free(r->owed);
   free(r->stats);
+  free(r->stats_sent);
   free(r);
 }
 
 /* ---- staging ---- */
+
+/* A client's version may be written when none of its replicas reads it. */
+static bool is_free(struct dtr_owner *owner, uint32_t client) {
+  const struct dtr_client_map *c = &owner->party.map->clients[client];
+  for (uint32_t r = c->first_replica; r < c->first_replica + c->replica_count; r++)
+    if (owner->relaxed->owed[r] == 1 ||
+        !dtr_party_is_sent(&owner->party, dtr_channel(owner->party.channels, DTR_CHANNEL_PUBLISH,
+                                                      owner->index, r)))
+      return false;
+  return true;
+}
 
 static void unstage(struct dtr_owner *owner, uint32_t client) {
   const struct dtr_map *map = owner->party.map;
@@ -105,7 +119,9 @@ static bool take_push(struct dtr_owner *owner, uint32_t replica) {
   bool backup = party->map->rule == DTR_RULE_BACKUP;
   int64_t step, size;
   const void *bytes;
-  bool waits = r->arrived[client] == party->map->clients[client].replica_count;
+  /* A contribution may overtake the receipt of the version that it was made with. */
+  bool waits = r->arrived[client] == party->map->clients[client].replica_count ||
+               (!backup && !is_free(owner, client));
   if (!dtr_transport_peek(party->end, edge, &step, &size) || (backup && step > party->step) ||
       (!backup && waits) || !dtr_party_receive(party, edge, step, size, &bytes))
     return false;
@@ -233,7 +249,7 @@ static void begin_update(struct dtr_owner *owner) {
     copy_states(owner, r->before);
   owner->scalars.step = r->step;
   owner->scalars.updates = r->first + r->rounds + 1;
-  owner->phase = owner->launch = 0;
+  owner->phase = owner->run = 0;
   owner->state = DTR_OWNER_UPDATE;
 }
 
@@ -316,17 +332,6 @@ static void owe(struct dtr_owner *owner, uint32_t client) {
     owner->relaxed->owed[r] = 1;
 }
 
-/* A client's block may be written when none of its replicas reads it. */
-static bool is_free(struct dtr_owner *owner, uint32_t client) {
-  const struct dtr_client_map *c = &owner->party.map->clients[client];
-  for (uint32_t r = c->first_replica; r < c->first_replica + c->replica_count; r++)
-    if (owner->relaxed->owed[r] == 1 ||
-        !dtr_party_is_sent(&owner->party, dtr_channel(owner->party.channels, DTR_CHANNEL_PUBLISH,
-                                                      owner->index, r)))
-      return false;
-  return true;
-}
-
 static void prepare(struct dtr_owner *owner, uint32_t client) {
   dtr_owner_pack(owner, owner->relaxed->published[client]);
   owner->relaxed->read[client] = owner->relaxed->rounds;
@@ -339,7 +344,7 @@ bool dtr_owner_pay(struct dtr_owner *owner) {
   bool progress = false;
   if (party->map->rule != DTR_RULE_ASYNC)
     return false;
-  if (relaxed->is_fresh_due && is_free(owner, 0)) {
+  if (relaxed->is_fresh_due && relaxed->rounds >= relaxed->awaited && is_free(owner, 0)) {
     prepare(owner, 0);
     relaxed->is_fresh_due = false;
   }
