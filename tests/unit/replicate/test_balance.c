@@ -1,4 +1,5 @@
-// Owners: largest first, ties by index, round robin, and what neither order nor cluster size changes.
+// Owners: largest first, ties by index, round robin, and what neither order nor cluster size
+// changes.
 #include "compiler/replicate/internal.h"
 #include "tests/unit/replicate/strategy_text.h"
 
@@ -125,7 +126,8 @@ static void test_order(void **state) {
     dtg_owner_balance(&scratch, shuffled, UNITS);
     for (uint32_t i = 0; i < UNITS; i++) {
       struct dtg_owner_unit *unit = &units[shuffled[i].variable];
-      if (round == 0) unit->owner = shuffled[i].owner;
+      if (round == 0)
+        unit->owner = shuffled[i].owner;
       assert_int_equal(unit->owner, shuffled[i].owner);
     }
     dtg_arena_free(&scratch);
@@ -136,7 +138,8 @@ static int64_t load_of(const struct dtg_owner_unit *units, const uint32_t *order
                        uint32_t device) {
   int64_t bytes = 0;
   for (uint32_t i = 0; i < count; i++)
-    if (units[order[i]].owner == device) bytes += units[order[i]].weight;
+    if (units[order[i]].owner == device)
+      bytes += units[order[i]].weight;
   return bytes;
 }
 
@@ -167,7 +170,8 @@ static void test_search(void **state) {
     while (placed < UNITS) {
       uint32_t next = UNITS, best = 0;
       for (uint32_t i = 0; i < UNITS; i++)
-        if (wanted[i].owner == UINT32_MAX && (next == UNITS || wanted[i].weight > wanted[next].weight))
+        if (wanted[i].owner == UINT32_MAX &&
+            (next == UNITS || wanted[i].weight > wanted[next].weight))
           next = i;
       for (uint32_t k = 1; k < dtg_device_set_count(&wanted[next].where); k++)
         if (load_of(wanted, order, placed, dtg_device_set_at(&wanted[next].where, k)) <
@@ -177,7 +181,8 @@ static void test_search(void **state) {
       order[placed++] = next;
     }
     dtg_owner_balance(&scratch, units, UNITS);
-    for (uint32_t i = 0; i < UNITS; i++) assert_int_equal(units[i].owner, wanted[i].owner);
+    for (uint32_t i = 0; i < UNITS; i++)
+      assert_int_equal(units[i].owner, wanted[i].owner);
     dtg_arena_free(&scratch);
   }
 }
