@@ -49,8 +49,12 @@ static const struct stage_row stage_rows[] = {
 #undef STAGE
 };
 
-const char *dtg_stage_name(enum dtg_stage stage) { return stage_rows[stage].name; }
-const char *dtg_command_name(enum dtg_command command) { return command_rows[command].name; }
+const char *dtg_stage_name(enum dtg_stage stage) {
+  return stage_rows[stage].name;
+}
+const char *dtg_command_name(enum dtg_command command) {
+  return command_rows[command].name;
+}
 
 struct parser {
   struct dtg_arena *arena;
@@ -62,7 +66,8 @@ struct parser {
 };
 
 static bool fail(struct parser *p, const char *hint) {
-  if (hint) dtg_strbuf_printf(p->why, "  hint: %s\n", hint);
+  if (hint)
+    dtg_strbuf_printf(p->why, "  hint: %s\n", hint);
   return false;
 }
 
@@ -77,34 +82,35 @@ static bool parse_stage(struct parser *p, const char *value, enum dtg_stage *out
   }
   dtg_strbuf_printf(p->why, "dtgc: unknown stage `%s` for --emit\n", value);
   const char *near = dtg_suggest(value, names, DTG_STAGE_COUNT);
-  if (near) return fail(p, dtg_arena_printf(p->arena, "did you mean `%s`?", near));
+  if (near)
+    return fail(p, dtg_arena_printf(p->arena, "did you mean `%s`?", near));
   return fail(p, "dtgc --help lists the stages");
 }
 
 static bool store(struct parser *p, const struct option_row *row, const char *value) {
   char *field = (char *)p->out + row->offset;
   switch (row->kind) {
-    case OPTION_TEXT:
-      *(const char **)field = value;
-      return true;
-    case OPTION_LIST: {
-      // Both lists have the type of `defines`.
-      __typeof__(p->out->defines) *list = (void *)field;
-      dtg_vec_push(p->arena, list, value);
+  case OPTION_TEXT:
+    *(const char **)field = value;
+    return true;
+  case OPTION_LIST: {
+    // Both lists have the type of `defines`.
+    __typeof__(p->out->defines) *list = (void *)field;
+    dtg_vec_push(p->arena, list, value);
+    return true;
+  }
+  case OPTION_LEVEL:
+    if (strlen(value) == 1 && value[0] >= '0' && value[0] <= '3') {
+      *(int *)field = value[0] - '0';
       return true;
     }
-    case OPTION_LEVEL:
-      if (strlen(value) == 1 && value[0] >= '0' && value[0] <= '3') {
-        *(int *)field = value[0] - '0';
-        return true;
-      }
-      dtg_strbuf_printf(p->why, "dtgc: `-O%s` is no level\n", value);
-      return fail(p, "levels are -O0, -O1, -O2 and -O3");
-    case OPTION_STAGE:
-      return parse_stage(p, value, (enum dtg_stage *)(void *)field);
-    case OPTION_FLAG:
-      *(bool *)field = true;
-      return true;
+    dtg_strbuf_printf(p->why, "dtgc: `-O%s` is no level\n", value);
+    return fail(p, "levels are -O0, -O1, -O2 and -O3");
+  case OPTION_STAGE:
+    return parse_stage(p, value, (enum dtg_stage *)(void *)field);
+  case OPTION_FLAG:
+    *(bool *)field = true;
+    return true;
   }
   return false;
 }
@@ -118,7 +124,8 @@ static const struct option_row *find_long(const char *name, size_t length) {
 
 static const struct option_row *find_short(char letter) {
   for (int i = 0; i < OPTION_ROWS; i++)
-    if (letter && option_rows[i].letter == letter) return &option_rows[i];
+    if (letter && option_rows[i].letter == letter)
+      return &option_rows[i];
   return NULL;
 }
 
@@ -130,7 +137,8 @@ static bool unknown_option(struct parser *p, const char *argument) {
   char *name = dtg_arena_strndup(p->arena, argument, length);
   dtg_strbuf_printf(p->why, "dtgc: unknown option `%s`\n", name);
   const char *near = dtg_suggest(name, names, OPTION_ROWS);
-  if (near) return fail(p, dtg_arena_printf(p->arena, "did you mean `%s`?", near));
+  if (near)
+    return fail(p, dtg_arena_printf(p->arena, "did you mean `%s`?", near));
   return fail(p, "dtgc --help lists the options; flags of the program stand after `--`");
 }
 
@@ -155,12 +163,14 @@ static bool parse_option(struct parser *p, const char *argument) {
   if (argument[1] == '-') {
     size_t length = strcspn(argument + 2, "=");
     const struct option_row *row = find_long(argument + 2, length);
-    if (!row) return unknown_option(p, argument);
+    if (!row)
+      return unknown_option(p, argument);
     const char *equals = argument[2 + length] == '=' ? argument + 3 + length : NULL;
     return take_value(p, row, equals, dtg_arena_printf(p->arena, "--%s", row->name));
   }
   const struct option_row *row = find_short(argument[1]);
-  if (!row) return unknown_option(p, argument);
+  if (!row)
+    return unknown_option(p, argument);
   return take_value(p, row, argument[2] ? argument + 2 : NULL,
                     dtg_arena_printf(p->arena, "-%c", row->letter));
 }
@@ -178,7 +188,8 @@ static bool is_command(const char *word, enum dtg_command *out) {
 static bool check_commands(struct parser *p, const struct option_row *const *given, size_t count) {
   char letter = command_rows[p->out->command].letter;
   for (size_t i = 0; i < count; i++) {
-    if (given[i]->commands[0] == '*' || strchr(given[i]->commands, letter)) continue;
+    if (given[i]->commands[0] == '*' || strchr(given[i]->commands, letter))
+      continue;
     const char *name = command_rows[p->out->command].name;
     dtg_strbuf_printf(p->why, "dtgc: `--%s` has no meaning for `dtgc%s%s`\n", given[i]->name,
                       *name ? " " : "", name);
@@ -209,16 +220,20 @@ static bool missing_file(struct parser *p) {
 static bool check_files(struct parser *p) {
   struct dtg_options *out = p->out;
   size_t wanted = wanted_files(out->command);
-  if (out->help || out->version || out->man) return true;
-  if (out->files.len < wanted) return missing_file(p);
+  if (out->help || out->version || out->man)
+    return true;
+  if (out->files.len < wanted)
+    return missing_file(p);
   if (out->files.len > wanted && out->command != DTG_COMMAND_FMT) {
-    dtg_strbuf_printf(p->why, wanted == 1 ? "dtgc: one model file at a time, but `%s` is given too\n"
-                                          : "dtgc: `%s` is one file or name too many\n",
+    dtg_strbuf_printf(p->why,
+                      wanted == 1 ? "dtgc: one model file at a time, but `%s` is given too\n"
+                                  : "dtgc: `%s` is one file or name too many\n",
                       out->files.data[wanted]);
     return fail(p, wanted == 1 ? "flags of the program stand after `--`" : NULL);
   }
   out->model = out->files.data[0];
-  if (out->command == DTG_COMMAND_WHY) out->name = out->files.data[1];
+  if (out->command == DTG_COMMAND_WHY)
+    out->name = out->files.data[1];
   return true;
 }
 
@@ -227,7 +242,8 @@ static bool check_format(struct parser *p) {
   const struct dtg_options *out = p->out;
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
     if (strcmp(out->format, forms[i]) == 0) {
-      if ((!out->client && !out->expand) || i == 0) return true;
+      if ((!out->client && !out->expand) || i == 0)
+        return true;
       dtg_strbuf_printf(p->why, "dtgc: `--%s` has no form `%s`\n",
                         out->client ? "client" : "expand", out->format);
       return fail(p, "leave `--format` out");
@@ -245,12 +261,14 @@ bool dtg_options_parse(struct dtg_arena *arena, int argc, char **argv, struct dt
   while (p.at < argc) {
     const char *argument = argv[p.at++];
     if (strcmp(argument, "--") == 0) {
-      while (p.at < argc) dtg_vec_push(arena, &options.program_args, argv[p.at++]);
+      while (p.at < argc)
+        dtg_vec_push(arena, &options.program_args, argv[p.at++]);
     } else if (argument[0] == '-' && argument[1]) {
       size_t length = argument[1] == '-' ? strcspn(argument + 2, "=") : 0;
       const struct option_row *row =
           length ? find_long(argument + 2, length) : find_short(argument[1]);
-      if (!parse_option(&p, argument)) return false;
+      if (!parse_option(&p, argument))
+        return false;
       dtg_vec_push(arena, &given, row);
     } else if (!first || !is_command(argument, &options.command)) {
       dtg_vec_push(arena, &options.files, argument);
@@ -260,7 +278,8 @@ bool dtg_options_parse(struct dtg_arena *arena, int argc, char **argv, struct dt
     }
   }
   if (options.program_args.len && options.command != DTG_COMMAND_RUN) {
-    dtg_strbuf_puts(why, "dtgc: flags after `--` go to the program, which only `dtgc run` starts\n");
+    dtg_strbuf_puts(why,
+                    "dtgc: flags after `--` go to the program, which only `dtgc run` starts\n");
     return false;
   }
   if (!check_commands(&p, given.data, given.len) || !check_files(&p) || !check_format(&p))
@@ -302,7 +321,8 @@ static void put_item(struct dtg_strbuf *out, const char *left, const char *right
 
 void dtg_options_help(struct dtg_strbuf *out) {
   struct dtg_arena arena = {0};
-  dtg_strbuf_puts(out, "dtgc " DTG_VERSION ": compiles .dtg models with replication strategies\n\n");
+  dtg_strbuf_puts(out,
+                  "dtgc " DTG_VERSION ": compiles .dtg models with replication strategies\n\n");
   dtg_strbuf_puts(out, "Commands:\n");
   for (int i = 0; i < DTG_COMMAND_COUNT; i++)
     put_item(out,
@@ -313,13 +333,14 @@ void dtg_options_help(struct dtg_strbuf *out) {
   for (int i = 0; i < OPTION_ROWS; i++) {
     const struct option_row *row = &option_rows[i];
     const char *letter = row->letter ? dtg_arena_printf(&arena, "-%c, ", row->letter) : "";
-    const char *left = dtg_arena_printf(&arena, "%s--%s%s%s", letter, row->name,
-                                        row->argument ? "=" : "",
-                                        row->argument ? row->argument : "");
+    const char *left =
+        dtg_arena_printf(&arena, "%s--%s%s%s", letter, row->name, row->argument ? "=" : "",
+                         row->argument ? row->argument : "");
     put_item(out, left, row->help);
   }
   dtg_strbuf_puts(out, "\nStages for --emit:\n");
-  for (int i = 0; i < DTG_STAGE_COUNT; i++) put_item(out, stage_rows[i].name, stage_rows[i].help);
+  for (int i = 0; i < DTG_STAGE_COUNT; i++)
+    put_item(out, stage_rows[i].name, stage_rows[i].help);
   dtg_strbuf_puts(out, "\nExit status: 0 done, 1 the input is wrong, 2 usage, 70 a bug in dtgc.\n");
   dtg_arena_free(&arena);
 }
@@ -327,8 +348,10 @@ void dtg_options_help(struct dtg_strbuf *out) {
 // Text for roff: hyphens that are minus signs, no line that starts with a request.
 static void put_roff(struct dtg_strbuf *out, const char *text) {
   for (; *text; text++) {
-    if (*text == '-') dtg_strbuf_putc(out, '\\');
-    if (*text == '\\') dtg_strbuf_putc(out, '\\');
+    if (*text == '-')
+      dtg_strbuf_putc(out, '\\');
+    if (*text == '\\')
+      dtg_strbuf_putc(out, '\\');
     dtg_strbuf_putc(out, *text);
   }
 }
@@ -349,7 +372,8 @@ void dtg_options_man(struct dtg_strbuf *out) {
                        ".SH SYNOPSIS\n");
   for (int i = 0; i < DTG_COMMAND_COUNT; i++) {
     dtg_strbuf_puts(out, ".B dtgc");
-    if (*command_rows[i].name) dtg_strbuf_printf(out, " %s", command_rows[i].name);
+    if (*command_rows[i].name)
+      dtg_strbuf_printf(out, " %s", command_rows[i].name);
     dtg_strbuf_puts(out, "\n.RI [ options ] ");
     put_roff(out, command_rows[i].arguments);
     dtg_strbuf_puts(out, "\n.br\n");
@@ -378,10 +402,11 @@ void dtg_options_man(struct dtg_strbuf *out) {
   dtg_strbuf_puts(out, ".SH STAGES\nThe values of\n.BR \\-\\-emit :\n");
   for (int i = 0; i < DTG_STAGE_COUNT; i++)
     put_roff_item(out, stage_rows[i].name, stage_rows[i].help);
-  dtg_strbuf_puts(out, ".SH EXIT STATUS\n"
-                       "0 done, 1 the input is wrong, 2 usage, 70 a bug in dtgc.\n"
-                       ".SH FILES\n"
-                       "The standard library is searched in ../share/dtg relative to the\n"
-                       "executable, or in the folder that the environment variable DTG_HOME names.\n");
+  dtg_strbuf_puts(out,
+                  ".SH EXIT STATUS\n"
+                  "0 done, 1 the input is wrong, 2 usage, 70 a bug in dtgc.\n"
+                  ".SH FILES\n"
+                  "The standard library is searched in ../share/dtg relative to the\n"
+                  "executable, or in the folder that the environment variable DTG_HOME names.\n");
   dtg_arena_free(&arena);
 }
