@@ -92,8 +92,8 @@ enum dtr_task_state dtr_task_checkpoint(struct dtr_task *task) {
                                        .seed = task->program->train.seed};
   int64_t begin = dtr_task_begin_phase(task);
   bool saved = dtr_checkpoint_save(options->env, task->program, options->flags->checkpoint_dir,
-                                   task->program->train.checkpoint_keep, task->variables,
-                                   &state, NULL, 0, &task->error);
+                                   task->program->train.checkpoint_keep, task->variables, &state,
+                                   NULL, 0, &task->error);
   dtr_task_end_phase(task, "checkpoint", begin);
   task->checkpoint_due = false;
   if (!saved) {

@@ -54,8 +54,8 @@ bool dtr_task_open_outputs(struct dtr_task *task, int threads) {
   const struct dtr_task_options *options = &task->options;
   if (!check_save(task))
     return false;
-  if (options->flags->trace && !dtr_trace_new(options->env, options->flags->trace, threads,
-                                              &task->trace, &task->error))
+  if (options->flags->trace &&
+      !dtr_trace_new(options->env, options->flags->trace, threads, &task->trace, &task->error))
     return false;
   return dtr_log_open(options->env, task->program, options->flags->log, &task->log, &task->error);
 }
@@ -135,8 +135,7 @@ bool dtr_task_load(struct dtr_task *task) {
   struct dtr_remarks remarks = {.write = remark, .context = task};
   if (options->flags->resume)
     return resume(task, remarks);
-  if (!dtr_init_variables(task->program, task->program->train.seed, task->variables,
-                          &task->error))
+  if (!dtr_init_variables(task->program, task->program->train.seed, task->variables, &task->error))
     return false;
   return !options->flags->init ||
          dtr_tensors_init(options->env, task->program, options->flags->init, task->variables,

@@ -12,7 +12,8 @@
 #include <signal.h>
 #include <stdlib.h>
 
-static const int64_t look_around = 100 * 1000 * 1000; /* ns: for signals, where they can be missed */
+static const int64_t look_around =
+    100 * 1000 * 1000; /* ns: for signals, where they can be missed */
 
 /* What one thread polls. */
 struct group {
@@ -255,23 +256,22 @@ static bool start_device(struct group *group, struct dtr_error *error) {
   uint32_t owner = job->map->devices[group->device].owner;
   if (replica == DTR_NONE && owner == DTR_NONE)
     return true;
-  struct dtr_executor_options options = {
-      .program = job->options.program,
-      .env = job->options.env,
-      .trace = dtr_job_chief(job)->trace,
-      .threads = group->threads,
-      .evaluate_only = job->options.flags->eval_only,
-      .threads_only = replica == DTR_NONE,
-      .always_share = job->options.always_share,
-      .trace_first = group->trace_first};
+  struct dtr_executor_options options = {.program = job->options.program,
+                                         .env = job->options.env,
+                                         .trace = dtr_job_chief(job)->trace,
+                                         .threads = group->threads,
+                                         .evaluate_only = job->options.flags->eval_only,
+                                         .threads_only = replica == DTR_NONE,
+                                         .always_share = job->options.always_share,
+                                         .trace_first = group->trace_first};
   if (replica != DTR_NONE)
     options.shards = job->map->replicas[replica].shards;
   if (!dtr_executor_new(&options, &group->executor, error))
     return false;
   if (replica != DTR_NONE) {
     struct dtr_party party = party_at(group, dtr_party_of_replica(job->map, replica));
-    if (!dtr_replica_new(&party, replica, group->executor, data_of(group, replica),
-                         &group->replica, error))
+    if (!dtr_replica_new(&party, replica, group->executor, data_of(group, replica), &group->replica,
+                         error))
       return false;
   }
   if (owner != DTR_NONE) {

@@ -9,9 +9,8 @@
 /* ---- start and end ---- */
 
 static struct dtr_tree_part top_of(const struct dtr_map *map) {
-  return (struct dtr_tree_part){.shards = map->program->train.shards,
-                                .leaves = map->leaves,
-                                .leaf_count = map->leaf_count};
+  return (struct dtr_tree_part){
+      .shards = map->program->train.shards, .leaves = map->leaves, .leaf_count = map->leaf_count};
 }
 
 int64_t dtr_owner_bytes(const struct dtr_map *map, uint32_t index) {
@@ -58,8 +57,7 @@ static int64_t most_norms(const struct dtr_owner *owner) {
 static bool allocate(struct dtr_owner *owner, struct dtr_error *error) {
   const struct dtr_replication *tables = owner->party.program->replication;
   const struct dtr_map *map = owner->party.map;
-  uint32_t peers =
-      map->replica_count > map->owner_count ? map->replica_count : map->owner_count;
+  uint32_t peers = map->replica_count > map->owner_count ? map->replica_count : map->owner_count;
   int64_t bytes = dtr_owner_bytes(map, owner->index);
   if (!dtr_memory_check(owner->party.env, bytes, owner->party.program->name, error))
     return false;
@@ -294,8 +292,8 @@ bool dtr_owner_hear_chief(struct dtr_owner *owner) {
   struct dtr_party *party = &owner->party;
   uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_GATHER, owner->index, 0);
   bool progress = !owner->is_gathering && take_command(owner);
-  if (!owner->is_gathering || !dtr_party_send(party, edge, owner->gather_step, owner->gather,
-                                              owner->map->gather_bytes))
+  if (!owner->is_gathering ||
+      !dtr_party_send(party, edge, owner->gather_step, owner->gather, owner->map->gather_bytes))
     return progress;
   owner->is_gathering = false;
   return true;

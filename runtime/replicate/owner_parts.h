@@ -42,9 +42,9 @@ struct dtr_relaxed {
   uint32_t turn;     /* client that is looked at first */
   bool is_news;      /* the arbiter does not know yet */
   bool is_fresh_due;
-  char **published;  /* [client] async: packed, as it was read */
-  char *owed;        /* [replica] async: its version is not on its way yet */
-  char *before;      /* async: states before the update, packed like a version */
+  char **published; /* [client] async: packed, as it was read */
+  char *owed;       /* [replica] async: its version is not on its way yet */
+  char *before;     /* async: states before the update, packed like a version */
   struct dtr_owner_stats *stats, *stats_sent;
 };
 
@@ -60,25 +60,26 @@ struct dtr_owner {
   struct dtr_tree *tree;          /* over all leaves */
   char *reduced;                  /* between collect and the end of the update */
 
-  char *arena;  /* of the update */
-  char *block;  /* publish: packed */
-  char *gather; /* packed */
-  char *norms;  /* packed, of one phase */
+  char *arena;    /* of the update */
+  char *block;    /* publish: packed */
+  char *gather;   /* packed */
+  char *norms;    /* packed, of one phase */
   char **buffers; /* of one launch */
   bool *have;     /* [replica] pushed in this step; [owner] block sums of this phase */
   uint32_t missing;
-  uint32_t next; /* publish, exchange: the next one to send to */
+  uint32_t next;              /* publish, exchange: the next one to send to */
   struct dtr_owner_run *runs; /* the whole update, in order */
   struct dtr_owner_buffer *run_buffers;
   uint32_t run_count, buffer_count;
   uint32_t phase, run; /* of the update under way */
-  bool is_gathering; /* the reply to the chief is under way */
+  bool is_gathering;   /* the reply to the chief is under way */
   int64_t gather_step;
   struct dtr_relaxed *relaxed; /* NULL: sync */
   struct dtr_scalars scalars;
 };
 
-/* The published pieces into a message; a leaf's shares out of one: returns where the next begins. */
+/* The published pieces into a message; a leaf's shares out of one: returns where the next begins.
+ */
 void dtr_owner_pack(const struct dtr_owner *owner, char *message);
 const char *dtr_owner_unpack_leaf(const struct dtr_owner *owner, char *block, const char *bytes);
 /* Commands of the chief after the beginning. */

@@ -27,8 +27,7 @@ bool dtr_owner_new_relaxed(struct dtr_owner *owner) {
   r->stats = calloc(1, (size_t)dtr_owner_stats_bytes(map));
   r->stats_sent = calloc(1, (size_t)dtr_owner_stats_bytes(map));
   if (!r->blocks || !r->arrived || !r->staged || !r->report || !r->read || !r->refused || !r->has ||
-      !r->published || !r->owed || !r->before || !r->stats ||
-      !r->stats_sent)
+      !r->published || !r->owed || !r->before || !r->stats || !r->stats_sent)
     return false;
   for (size_t c = 0; c < clients; c++) {
     r->staged[c] = r->refused[c] = -1;
@@ -109,8 +108,8 @@ static void refuse(struct dtr_owner *owner, uint32_t client, int64_t step) {
   r->refused[client] = step;
 }
 
-/* Whether the message of `replica` is taken now: contributions to later steps wait, those to earlier
- * ones are dropped, and one that was made already is ignored. */
+/* Whether the message of `replica` is taken now: contributions to later steps wait, those to
+ * earlier ones are dropped, and one that was made already is ignored. */
 static bool take_push(struct dtr_owner *owner, uint32_t replica) {
   struct dtr_party *party = &owner->party;
   struct dtr_relaxed *r = owner->relaxed;
@@ -141,8 +140,7 @@ static bool report(struct dtr_owner *owner) {
   if (!arbitrated || !r->is_news || !dtr_party_is_sent(party, edge))
     return false;
   memcpy(r->report, r->staged, party->map->client_count * sizeof *r->report);
-  r->is_news =
-      !dtr_party_send(party, edge, 0, r->report, dtr_channel_bytes(party->channels, edge));
+  r->is_news = !dtr_party_send(party, edge, 0, r->report, dtr_channel_bytes(party->channels, edge));
   return !r->is_news;
 }
 
@@ -270,14 +268,14 @@ bool dtr_owner_collect_relaxed(struct dtr_owner *owner) {
 
 /* ---- publishing ---- */
 
-#define DEFINE_ADD(name, type)                                                              \
-  static void name(void *now, const char *before, const char *read, int64_t elements) {      \
-    type *value = now, was, seen; /* messages are packed: not aligned */                     \
-    for (int64_t i = 0; i < elements; i++) {                                                 \
-      memcpy(&was, before + (size_t)i * sizeof was, sizeof was);                                    \
-      memcpy(&seen, read + (size_t)i * sizeof seen, sizeof seen);                                    \
-      value[i] = was + (value[i] - seen);                                                    \
-    }                                                                                        \
+#define DEFINE_ADD(name, type)                                                          \
+  static void name(void *now, const char *before, const char *read, int64_t elements) { \
+    type *value = now, was, seen; /* messages are packed: not aligned */                \
+    for (int64_t i = 0; i < elements; i++) {                                            \
+      memcpy(&was, before + (size_t)i * sizeof was, sizeof was);                        \
+      memcpy(&seen, read + (size_t)i * sizeof seen, sizeof seen);                       \
+      value[i] = was + (value[i] - seen);                                               \
+    }                                                                                   \
   }
 DEFINE_ADD(add_f32, float)
 DEFINE_ADD(add_i32, uint32_t)
@@ -350,10 +348,9 @@ bool dtr_owner_pay(struct dtr_owner *owner) {
   }
   for (uint32_t r = 0; r < party->map->replica_count; r++) {
     uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_PUBLISH, owner->index, r);
-    if (relaxed->owed[r] == 0 ||
-        !dtr_party_send(party, edge, relaxed->rounds,
-                        relaxed->published[party->map->replicas[r].client],
-                        owner->map->publish_bytes))
+    if (relaxed->owed[r] == 0 || !dtr_party_send(party, edge, relaxed->rounds,
+                                                 relaxed->published[party->map->replicas[r].client],
+                                                 owner->map->publish_bytes))
       continue;
     relaxed->owed[r] = 0;
     progress = true;

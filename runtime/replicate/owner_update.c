@@ -44,8 +44,8 @@ static bool find_buffer(struct dtr_owner *owner, const struct dtr_update_buffer 
   case DTR_SPACE_VARIABLE: {
     const struct dtr_piece *piece = find_piece(owner, buffer->index, first);
     if (piece)
-      found->address = whole_base(owner->memory + piece->offset, first,
-                                  program->variables[buffer->index].dtype);
+      found->address =
+          whole_base(owner->memory + piece->offset, first, program->variables[buffer->index].dtype);
     return piece != NULL;
   }
   case DTR_SPACE_CONTRIBUTION: {
@@ -66,8 +66,7 @@ static bool add_run(struct dtr_owner *owner, const struct dtr_update_launch *lau
   *run = (struct dtr_owner_run){
       .launch = launch, .end = launch->tiles, .first_buffer = owner->buffer_count};
   for (uint32_t b = 0; b < launch->buffer_count; b++)
-    if (!find_buffer(owner, &launch->buffers[b], slice,
-                     &owner->run_buffers[owner->buffer_count++]))
+    if (!find_buffer(owner, &launch->buffers[b], slice, &owner->run_buffers[owner->buffer_count++]))
       return dtr_error_set(error, DTR_STATUS_BUG,
                            "the update's kernel %s uses what its owner does not hold",
                            owner->party.program->kernels[launch->launch].name);
@@ -132,10 +131,9 @@ static void run(struct dtr_owner *owner, struct dtr_frame *frame,
   const struct dtr_update_launch *launch = run_now->launch;
   for (uint32_t b = 0; b < launch->buffer_count; b++) {
     const struct dtr_owner_buffer *buffer = &owner->run_buffers[run_now->first_buffer + b];
-    owner->buffers[b] =
-        buffer->is_reduced
-            ? (char *)((uintptr_t)owner->reduced + (uintptr_t)buffer->displacement)
-            : buffer->address;
+    owner->buffers[b] = buffer->is_reduced
+                            ? (char *)((uintptr_t)owner->reduced + (uintptr_t)buffer->displacement)
+                            : buffer->address;
   }
   if (run_now->begin < run_now->end)
     dtr_executor_tiles(frame, launch->launch, launch->fn, owner->buffers, run_now->begin,
@@ -169,8 +167,7 @@ static int64_t copy_norms(struct dtr_owner *owner, uint32_t device, char *messag
       if (slice->owner != device || slice->variable != exchange->variable)
         continue;
       int64_t begin = slice->first / slice->block * (int64_t)sizeof(float);
-      int64_t bytes =
-          (slice->elements + slice->block - 1) / slice->block * (int64_t)sizeof(float);
+      int64_t bytes = (slice->elements + slice->block - 1) / slice->block * (int64_t)sizeof(float);
       char *sums = owner->arena + exchange->offset + begin;
       memcpy(pack ? message + used : sums, pack ? sums : message + used, (size_t)bytes);
       used += bytes;

@@ -7,7 +7,7 @@
 
 #include "runtime/replicate/job.h"
 #include "runtime/task_parts.h"
-#include "sample.h"
+#include "tests/unit/runtime_core/sample.h"
 
 struct replicated {
   struct dtr_env env;

@@ -67,8 +67,7 @@ static struct outcome run_it(const struct sample_options *options, uint64_t seed
   close(file);
   replicated_begin(run, options, 1);
   run->flags.log = path;
-  int status = seed == 0 ? replicated_finish(run)
-                         : replicated_finish_with_slow(run, seed, slow);
+  int status = seed == 0 ? replicated_finish(run) : replicated_finish_with_slow(run, seed, slow);
   if (status != 0)
     fail_msg("%s", dtr_task_error(replicated_task(run))->message);
   FILE *stream = fopen(path, "r");
@@ -118,7 +117,8 @@ static void a_step_goes_without_its_last_contribution(void **state) {
   for (uint64_t seed = 0; seed < 12; seed++) {
     struct outcome got = run_it(&options, seed, seed % 2 ? 4 : -1);
     assert_int_equal(got.applied, STEPS * (WORKERS - 1));
-    /* Each of the others was late, or never made: the last one may still be under way at the end. */
+    /* Each of the others was late, or never made: the last one may still be under way at the end.
+     */
     assert_true(got.dropped + got.skipped <= STEPS);
     assert_true(got.dropped + got.skipped >= STEPS - 1);
     if (seed % 2)
