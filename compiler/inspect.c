@@ -21,8 +21,10 @@ bool dtg_inspect_task(struct dtg_pipeline *p, struct dtg_strbuf *out) {
   dtg_prove_extras(p->partition, &extras);
   if (options->client)
     dtg_client_view(p->ctx, p->partition, client, dtg_strbuf_text(&extras), out);
-  if (options->client && options->expand) dtg_strbuf_putc(out, '\n');
-  if (options->expand) dtg_task_view(p->ctx, p->partition, expand, out);
+  if (options->client && options->expand)
+    dtg_strbuf_putc(out, '\n');
+  if (options->expand)
+    dtg_task_view(p->ctx, p->partition, expand, out);
   dtg_strbuf_free(&extras);
   return true;
 }
@@ -39,7 +41,8 @@ static struct dtg_compare_memory measure(const struct dtg_pipeline *p) {
     uint32_t number;
     bool replica = dtg_device_set_find(&r->families.data[0].devices, r->owners.data[i], &number);
     int64_t *most = replica ? &owned : &out.owner;
-    if (bytes > *most) *most = bytes;
+    if (bytes > *most)
+      *most = bytes;
   }
   out.replica += owned;
   return out;
@@ -48,12 +51,12 @@ static struct dtg_compare_memory measure(const struct dtg_pipeline *p) {
 static const char *first_error(struct dtg_arena *arena, const struct dtg_ctx *ctx) {
   for (size_t i = 0; i < ctx->diags.list.len; i++) {
     const struct dtg_diag *diag = ctx->diags.list.data[i];
-    if (diag->severity != DTG_ERROR) continue;
+    if (diag->severity != DTG_ERROR)
+      continue;
     const char *where = dtg_span_text(arena, &ctx->sources, diag->span);
     return dtg_arena_printf(arena, "%s%s%s%s%s", diag->message, *where ? " (" : "", where,
-                            *where ? ")" : "", diag->hint
-                                ? dtg_arena_printf(arena, "\n  hint: %s", diag->hint)
-                                : "");
+                            *where ? ")" : "",
+                            diag->hint ? dtg_arena_printf(arena, "\n  hint: %s", diag->hint) : "");
   }
   return "it cannot be planned";
 }
@@ -78,7 +81,8 @@ static void fill(struct dtg_arena *arena, const struct dtg_options *given, const
 
 bool dtg_inspect_compare(struct dtg_pipeline *p, struct dtg_strbuf *out) {
   struct dtg_arena *arena = &p->ctx->arena;
-  if (!dtg_pipeline_run(p, DTG_STAGE_GRAD)) return false;
+  if (!dtg_pipeline_run(p, DTG_STAGE_GRAD))
+    return false;
   size_t count = p->model->strategies.len, refused = 0;
   struct dtg_compare_column *columns = DTG_NEW_ARRAY(arena, struct dtg_compare_column, count);
   for (size_t i = 0; i < count; i++) {

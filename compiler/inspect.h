@@ -1,6 +1,7 @@
 // The commands that answer questions about a plan: compare, why, plan --client and --expand.
 //
-// Ownership: answers are texts. Thread rule: that of the pipeline. False with errors in its context.
+// Ownership: answers are texts. Thread rule: that of the pipeline. False with errors in its
+// context.
 #ifndef DTG_INSPECT_H
 #define DTG_INSPECT_H
 

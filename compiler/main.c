@@ -19,12 +19,15 @@ enum { EXIT_DONE = 0, EXIT_INPUT = 1, EXIT_USAGE = 2 };
 #ifdef __SANITIZE_ADDRESS__
 // libconfig 1.5 leaks the text of a string that a syntax error cuts short.
 const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void) { return "leak:libconfig.so\n"; }
+const char *__lsan_default_suppressions(void) {
+  return "leak:libconfig.so\n";
+}
 #endif
 
 static bool put(FILE *file, const struct dtg_strbuf *text) {
   fwrite(dtg_strbuf_text(text), 1, text->len, file);
-  if (fflush(file) == 0 && !ferror(file)) return true;
+  if (fflush(file) == 0 && !ferror(file))
+    return true;
   fprintf(stderr, "dtgc: cannot write the output: %s\n", strerror(errno));
   return false;
 }
@@ -55,8 +58,10 @@ static bool put_inspection(struct dtg_pipeline *pipeline,
 
 static bool compile(struct dtg_pipeline *pipeline) {
   enum dtg_stage stage = pipeline->options->emit;
-  if (!dtg_pipeline_run(pipeline, stage)) return false;
-  if (stage != DTG_STAGE_COUNT) return show(pipeline, stage);
+  if (!dtg_pipeline_run(pipeline, stage))
+    return false;
+  if (stage != DTG_STAGE_COUNT)
+    return show(pipeline, stage);
   if (!pipeline->options->quiet && pipeline->options->command == DTG_COMMAND_COMPILE)
     printf("%s\n", dtg_pipeline_program(pipeline));
   return true;
@@ -64,7 +69,8 @@ static bool compile(struct dtg_pipeline *pipeline) {
 
 static bool show_plan(struct dtg_pipeline *pipeline) {
   const struct dtg_options *options = pipeline->options;
-  if (options->client || options->expand) return put_inspection(pipeline, dtg_inspect_task);
+  if (options->client || options->expand)
+    return put_inspection(pipeline, dtg_inspect_task);
   enum dtg_stage stage = strcmp(options->format, "json") == 0  ? DTG_STAGE_JSON
                          : strcmp(options->format, "dot") == 0 ? DTG_STAGE_DOT
                                                                : DTG_STAGE_PLAN;
@@ -85,12 +91,14 @@ static bool check(struct dtg_pipeline *pipeline) {
 
 // Becomes the program, so that signals and the exit status are its own.
 static bool run(struct dtg_pipeline *pipeline) {
-  if (!compile(pipeline)) return false;
+  if (!compile(pipeline))
+    return false;
   const struct dtg_options *options = pipeline->options;
   struct dtg_arena *arena = &pipeline->ctx->arena;
   const char **argv = DTG_NEW_ARRAY(arena, const char *, options->program_args.len + 2);
   argv[0] = dtg_pipeline_program(pipeline);
-  if (!strchr(argv[0], '/')) argv[0] = dtg_arena_printf(arena, "./%s", argv[0]);
+  if (!strchr(argv[0], '/'))
+    argv[0] = dtg_arena_printf(arena, "./%s", argv[0]);
   for (size_t i = 0; i < options->program_args.len; i++)
     argv[i + 1] = options->program_args.data[i];
   put_diags(pipeline->ctx);
@@ -119,11 +127,11 @@ static bool load_for_format(struct dtg_ctx *ctx, const char *path, uint32_t *fil
     return dtg_source_load(&ctx->sources, &ctx->diags, path, DTG_SPAN_NONE, file);
   struct dtg_strbuf text = {0};
   char bytes[65536];
-  for (size_t count; text.len <= DTG_SOURCE_MAX_SIZE &&
-                     (count = fread(bytes, 1, sizeof bytes, stdin)) > 0;)
+  for (size_t count;
+       text.len <= DTG_SOURCE_MAX_SIZE && (count = fread(bytes, 1, sizeof bytes, stdin)) > 0;)
     dtg_strbuf_write(&text, bytes, count);
-  bool good = dtg_source_add(&ctx->sources, &ctx->diags, "<stdin>", dtg_strbuf_text(&text),
-                             text.len, file);
+  bool good =
+      dtg_source_add(&ctx->sources, &ctx->diags, "<stdin>", dtg_strbuf_text(&text), text.len, file);
   dtg_strbuf_free(&text);
   return good;
 }
@@ -150,8 +158,10 @@ static bool replace_file(struct dtg_ctx *ctx, const char *path, const struct dtg
     good = false;
     problem = errno;
   }
-  if (good) return true;
-  if (file) unlink(temporary);
+  if (good)
+    return true;
+  if (file)
+    unlink(temporary);
   dtg_error(&ctx->diags, DTG_SPAN_NONE, "cannot write %s: %s", path, strerror(problem));
   return false;
 }
@@ -167,15 +177,16 @@ static int format_file(const struct dtg_options *options, const char *path) {
     const struct dtg_source *source = dtg_source_get(&ctx.sources, file);
     if (!dtg_diags_failed(&ctx.diags)) {
       dtg_ast_format(&ctx, ast, &text);
-      bool same = text.len == source->size &&
-                  memcmp(dtg_strbuf_text(&text), source->text, text.len) == 0;
+      bool same =
+          text.len == source->size && memcmp(dtg_strbuf_text(&text), source->text, text.len) == 0;
       if (options->check)
         status = same ? EXIT_DONE : EXIT_INPUT;
       else if (strcmp(path, "-") == 0)
         status = put(stdout, &text) ? EXIT_DONE : EXIT_INPUT;
       else
         status = same || replace_file(&ctx, path, &text) ? EXIT_DONE : EXIT_INPUT;
-      if (options->check && !same) printf("%s\n", path);
+      if (options->check && !same)
+        printf("%s\n", path);
     }
   }
   put_diags(&ctx);
@@ -187,7 +198,8 @@ static int format_file(const struct dtg_options *options, const char *path) {
 static int format_files(const struct dtg_options *options) {
   int status = EXIT_DONE;
   for (size_t i = 0; i < options->files.len; i++)
-    if (format_file(options, options->files.data[i]) != EXIT_DONE) status = EXIT_INPUT;
+    if (format_file(options, options->files.data[i]) != EXIT_DONE)
+      status = EXIT_INPUT;
   return status;
 }
 
@@ -196,7 +208,8 @@ static int diff_files(const struct dtg_options *options) {
   struct dtg_strbuf text = {0}, trouble = {0};
   int status = (int)dtg_diff_files(options->files.data[0], options->files.data[1], &text, &trouble);
   fputs(dtg_strbuf_text(&trouble), stderr);
-  if (!put(stdout, &text)) status = EXIT_USAGE;
+  if (!put(stdout, &text))
+    status = EXIT_USAGE;
   dtg_strbuf_free(&text);
   dtg_strbuf_free(&trouble);
   return status;
@@ -204,24 +217,24 @@ static int diff_files(const struct dtg_options *options) {
 
 static int dispatch(const struct dtg_options *options) {
   switch (options->command) {
-    case DTG_COMMAND_COMPILE:
-      return with_pipeline(options, compile);
-    case DTG_COMMAND_RUN:
-      return with_pipeline(options, run);
-    case DTG_COMMAND_PLAN:
-      return with_pipeline(options, show_plan);
-    case DTG_COMMAND_COMPARE:
-      return with_pipeline(options, compare);
-    case DTG_COMMAND_WHY:
-      return with_pipeline(options, why);
-    case DTG_COMMAND_DIFF:
-      return diff_files(options);
-    case DTG_COMMAND_CHECK:
-      return with_pipeline(options, check);
-    case DTG_COMMAND_FMT:
-      return format_files(options);
-    case DTG_COMMAND_COUNT:
-      break;
+  case DTG_COMMAND_COMPILE:
+    return with_pipeline(options, compile);
+  case DTG_COMMAND_RUN:
+    return with_pipeline(options, run);
+  case DTG_COMMAND_PLAN:
+    return with_pipeline(options, show_plan);
+  case DTG_COMMAND_COMPARE:
+    return with_pipeline(options, compare);
+  case DTG_COMMAND_WHY:
+    return with_pipeline(options, why);
+  case DTG_COMMAND_DIFF:
+    return diff_files(options);
+  case DTG_COMMAND_CHECK:
+    return with_pipeline(options, check);
+  case DTG_COMMAND_FMT:
+    return format_files(options);
+  case DTG_COMMAND_COUNT:
+    break;
   }
   dtg_bug("command %d", (int)options->command);
 }

@@ -1,4 +1,5 @@
-// The tables of replication: maps as they are, and the update as launches over blocks, phase by phase.
+// The tables of replication: maps as they are, and the update as launches over blocks, phase by
+// phase.
 #include "compiler/base/bug.h"
 #include "compiler/ir/update_split.h"
 #include "compiler/program.h"
@@ -35,8 +36,8 @@ static void put_families(struct tables *t) {
       DTG_NEW_ARRAY(&t->ctx->arena, struct dtr_client_family, r->client_families.len);
   for (size_t i = 0; i < r->families.len; i++) {
     const struct dtg_device_set *d = &r->families.data[i].devices;
-    replicas[i] = (struct dtr_replica_family){r->families.data[i].first, d->outer, d->inner, d->base,
-                                              d->outer_stride, d->inner_stride};
+    replicas[i] = (struct dtr_replica_family){
+        r->families.data[i].first, d->outer, d->inner, d->base, d->outer_stride, d->inner_stride};
   }
   for (size_t i = 0; i < r->client_families.len; i++) {
     const struct dtg_client_family *c = &r->client_families.data[i];
@@ -55,8 +56,8 @@ static void put_slices(struct tables *t) {
   struct dtr_slice *slices = DTG_NEW_ARRAY(&t->ctx->arena, struct dtr_slice, r->slices.len);
   for (size_t i = 0; i < r->slices.len; i++) {
     const struct dtg_slice *s = &r->slices.data[i];
-    slices[i] = (struct dtr_slice){s->variable, s->first, s->elements, s->block, s->owner,
-                                   (enum dtr_owner_kind)s->kind};
+    slices[i] = (struct dtr_slice){s->variable, s->first, s->elements,
+                                   s->block,    s->owner, (enum dtr_owner_kind)s->kind};
   }
   t->out->slice_count = (uint32_t)r->slices.len;
   t->out->slices = slices;
@@ -64,7 +65,9 @@ static void put_slices(struct tables *t) {
 
 // ---- the update ----
 
-static int64_t aligned(int64_t bytes) { return (bytes + DTR_ALIGN - 1) / DTR_ALIGN * DTR_ALIGN; }
+static int64_t aligned(int64_t bytes) {
+  return (bytes + DTR_ALIGN - 1) / DTR_ALIGN * DTR_ALIGN;
+}
 
 static int64_t take(struct tables *t, int64_t bytes) {
   int64_t at = t->out->update_arena_bytes;
@@ -72,7 +75,8 @@ static int64_t take(struct tables *t, int64_t bytes) {
   return at;
 }
 
-// Values keep their place to the end of the update: launches run in another order than on one device.
+// Values keep their place to the end of the update: launches run in another order than on one
+// device.
 static int64_t place_node(struct tables *t, uint32_t node) {
   if (t->offsets[node] < 0)
     t->offsets[node] = take(t, dtg_type_bytes(&dtg_graph_node(t->update->graph, node)->type));
@@ -81,13 +85,15 @@ static int64_t place_node(struct tables *t, uint32_t node) {
 
 static uint32_t variable_at(const struct tables *t, int64_t offset) {
   for (uint32_t v = 0; v < t->plan->module->variables.len; v++)
-    if (t->plan->variable_offsets[v] == offset) return v;
+    if (t->plan->variable_offsets[v] == offset)
+      return v;
   dtg_bug("no variable lies at %lld", (long long)offset);
 }
 
 static uint32_t contribution_at(const struct tables *t, int64_t offset) {
   for (uint32_t i = 0; i < t->plan->contributions.len; i++)
-    if (t->plan->contributions.data[i].offset == offset) return i;
+    if (t->plan->contributions.data[i].offset == offset)
+      return i;
   dtg_bug("no contribution lies at %lld", (long long)offset);
 }
 
@@ -102,21 +108,21 @@ static struct dtr_update_buffer make_buffer(struct tables *t, const struct dtg_p
   uint32_t node = step->nodes.data[index];
   const struct dtg_group *group = &t->update->groups->groups[step->group];
   switch (at->space) {
-    case DTG_SPACE_VARIABLE:
-      return (struct dtr_update_buffer){DTR_SPACE_VARIABLE, variable_at(t, at->offset), 0, false};
-    case DTG_SPACE_CONTRIBUTION:
-      return (struct dtr_update_buffer){DTR_SPACE_CONTRIBUTION, contribution_at(t, at->offset), 0,
-                                        false};
-    case DTG_SPACE_SCALAR:
-      return (struct dtr_update_buffer){DTR_SPACE_SCALAR, at->index, 0, false};
-    case DTG_SPACE_ARENA:
-      if (node == DTG_NO_NODE)
-        return (struct dtr_update_buffer){
-            DTR_SPACE_ARENA, 0, take(t, dtg_type_bytes(&group->buffers.data[index].type)), false};
-      return (struct dtr_update_buffer){DTR_SPACE_ARENA, 0, place_node(t, node),
-                                        is_block_sum(t, node)};
-    default:
-      dtg_bug("an update reads an input of the model");
+  case DTG_SPACE_VARIABLE:
+    return (struct dtr_update_buffer){DTR_SPACE_VARIABLE, variable_at(t, at->offset), 0, false};
+  case DTG_SPACE_CONTRIBUTION:
+    return (struct dtr_update_buffer){DTR_SPACE_CONTRIBUTION, contribution_at(t, at->offset), 0,
+                                      false};
+  case DTG_SPACE_SCALAR:
+    return (struct dtr_update_buffer){DTR_SPACE_SCALAR, at->index, 0, false};
+  case DTG_SPACE_ARENA:
+    if (node == DTG_NO_NODE)
+      return (struct dtr_update_buffer){
+          DTR_SPACE_ARENA, 0, take(t, dtg_type_bytes(&group->buffers.data[index].type)), false};
+    return (struct dtr_update_buffer){DTR_SPACE_ARENA, 0, place_node(t, node),
+                                      is_block_sum(t, node)};
+  default:
+    dtg_bug("an update reads an input of the model");
   }
 }
 
@@ -125,7 +131,8 @@ static struct dtr_update_launch make_launch(struct tables *t, uint32_t first_lau
   const struct dtg_update_group *group = &t->split->groups[step->group];
   struct dtr_update_buffer *buffers =
       DTG_NEW_ARRAY(&t->ctx->arena, struct dtr_update_buffer, step->args.len);
-  for (size_t i = 0; i < step->args.len; i++) buffers[i] = make_buffer(t, step, i);
+  for (size_t i = 0; i < step->args.len; i++)
+    buffers[i] = make_buffer(t, step, i);
   struct dtr_update_launch launch = {.launch = first_launch + s,
                                      .tiles = t->plan->kernels.data[step->kernel]->tiles,
                                      .variable = group->variable,
@@ -133,7 +140,8 @@ static struct dtr_update_launch make_launch(struct tables *t, uint32_t first_lau
                                      .whole = group->whole,
                                      .buffer_count = (uint32_t)step->args.len,
                                      .buffers = buffers};
-  if (group->block == 0) return launch;
+  if (group->block == 0)
+    return launch;
   const struct dtg_variable *v = &t->plan->module->variables.data[group->variable];
   if (launch.tiles != dtg_block_count(&v->type.shape))
     dtg_bug("the update of `%s` has %lld tiles and not one for each block", v->path,
@@ -146,17 +154,21 @@ int64_t dtg_program_update_arena(const struct dtg_replication *replication,
   const struct dtg_plan_function *update = &plan->functions[DTG_PLAN_UPDATE];
   struct dtg_arena scratch = {0};
   int64_t bytes = 0;
-  if (replication->single || !update->graph) return 0;
+  if (replication->single || !update->graph)
+    return 0;
   bool *seen = DTG_NEW_ARRAY(&scratch, bool, update->graph->nodes.len);
   for (size_t s = 0; s < update->steps.len; s++) {
     const struct dtg_plan_step *step = &update->steps.data[s];
     const struct dtg_group *group = &update->groups->groups[step->group];
     for (size_t i = 0; i < step->args.len; i++) {
       uint32_t node = step->nodes.data[i];
-      if (step->args.data[i].space != DTG_SPACE_ARENA || (node != DTG_NO_NODE && seen[node])) continue;
-      if (node != DTG_NO_NODE) seen[node] = true;
-      const struct dtg_type *type = node == DTG_NO_NODE ? &group->buffers.data[i].type
-                                                        : &dtg_graph_node(update->graph, node)->type;
+      if (step->args.data[i].space != DTG_SPACE_ARENA || (node != DTG_NO_NODE && seen[node]))
+        continue;
+      if (node != DTG_NO_NODE)
+        seen[node] = true;
+      const struct dtg_type *type = node == DTG_NO_NODE
+                                        ? &group->buffers.data[i].type
+                                        : &dtg_graph_node(update->graph, node)->type;
       bytes += aligned(dtg_type_bytes(type));
     }
   }
@@ -167,7 +179,8 @@ int64_t dtg_program_update_arena(const struct dtg_replication *replication,
 static uint32_t first_update_launch(const struct dtg_plan *plan) {
   size_t count = 0;
   for (int i = 0; i < DTG_PLAN_UPDATE; i++)
-    if (plan->functions[i].graph) count += plan->functions[i].steps.len;
+    if (plan->functions[i].graph)
+      count += plan->functions[i].steps.len;
   return (uint32_t)count;
 }
 
@@ -197,10 +210,12 @@ static void put_exchanges(struct tables *t) {
 
 static void put_update(struct tables *t) {
   t->out->phase_count = 1;
-  if (!t->update->graph) return;
+  if (!t->update->graph)
+    return;
   t->split = dtg_update_split_new(&t->scratch, t->plan->module, t->update->groups);
   t->offsets = DTG_NEW_ARRAY(&t->scratch, int64_t, t->update->graph->nodes.len);
-  for (size_t n = 0; n < t->update->graph->nodes.len; n++) t->offsets[n] = -1;
+  for (size_t n = 0; n < t->update->graph->nodes.len; n++)
+    t->offsets[n] = -1;
   t->out->phase_count = t->split->phases;
   put_launches(t);
   put_exchanges(t);
@@ -212,7 +227,8 @@ static void put_update(struct tables *t) {
 struct dtr_replication *dtg_program_replication(struct dtg_ctx *ctx,
                                                 const struct dtg_replication *replication,
                                                 const struct dtg_plan *plan) {
-  if (replication->single) return NULL;
+  if (replication->single)
+    return NULL;
   const struct dtg_update_rule *rule = &replication->strategy->update;
   struct tables t = {.ctx = ctx,
                      .r = replication,

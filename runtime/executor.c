@@ -296,8 +296,7 @@ void dtr_executor_release(struct dtr_executor *executor, char *contribution) {
 struct dtr_frame *dtr_executor_update_begin(struct dtr_executor *executor, char *arena,
                                             const struct dtr_scalars *scalars) {
   struct dtr_worker *worker = &executor->workers[0];
-  executor->update_together =
-      decide(executor, &executor->share_update, &executor->update_began);
+  executor->update_together = decide(executor, &executor->share_update, &executor->update_began);
   worker->scalars = *scalars;
   use_team(executor, 0, executor->update_together ? executor->threads : 1);
   worker->frame.arena = arena;

@@ -72,8 +72,9 @@ static void run(struct launch *launch, uint32_t kernel, int64_t tiles) {
   else
     share(launch, team, tiles);
   if (trace)
-    dtr_trace_add(trace, launch->executor->trace_first + team->first, frame->program->kernels[kernel].name,
-                  frame->program->kernels[kernel].comment, frame->scalars->step, begin);
+    dtr_trace_add(trace, launch->executor->trace_first + team->first,
+                  frame->program->kernels[kernel].name, frame->program->kernels[kernel].comment,
+                  frame->scalars->step, begin);
 }
 
 void dtr_kernel_run(struct dtr_frame *frame, uint32_t kernel, dtr_kernel_fn *fn,

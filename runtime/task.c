@@ -213,6 +213,7 @@ bool dtr_task_new(const struct dtr_task_options *options, struct dtr_task **task
   made->options = *options;
   made->program = options->program;
   made->results = results;
+  made->batch_examples = options->program->train.batch;
   made->evaluated_step = made->saved_step = DTR_NO_STEP;
   made->checkpoint_lock = -1;
   made->since = dtr_env_now(options->env);

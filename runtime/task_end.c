@@ -106,8 +106,8 @@ enum dtr_task_state dtr_task_checkpoint(struct dtr_task *task) {
     return DTR_TASK_FINISH;
   int64_t begin = dtr_task_begin_phase(task);
   bool saved = dtr_checkpoint_save(options->env, task->program, options->flags->checkpoint_dir,
-                                   task->program->train.checkpoint_keep, task->variables,
-                                   &state, NULL, 0, &task->error);
+                                   task->program->train.checkpoint_keep, task->variables, &state,
+                                   NULL, 0, &task->error);
   dtr_task_end_phase(task, "checkpoint", begin);
   task->checkpoint_due = false;
   if (!saved) {
@@ -144,7 +144,7 @@ static void show_results(struct dtr_task *task) {
     record = (struct dtr_record){.step = task->step,
                                  .results = task->results,
                                  .set = "last batch",
-                                 .examples = task->program->train.batch};
+                                 .examples = task->batch_examples};
   } else {
     return;
   }

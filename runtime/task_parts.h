@@ -39,11 +39,11 @@ struct dtr_task {
   int64_t deadline; /* of a state that stays as it is */
   struct dtr_error error;
 
-  struct dtr_trace *trace; /* NULL: off */
+  struct dtr_trace *trace;       /* NULL: off */
   struct dtr_executor *executor; /* NULL: its replicas have their own */
   char *variables;               /* the program's block; NULL: no copy here */
-  struct dtr_data *data;        /* training; NULL: evaluates only */
-  struct dtr_data *evaluate_on; /* NULL: none; may be `data` */
+  struct dtr_data *data;         /* training; NULL: evaluates only */
+  struct dtr_data *evaluate_on;  /* NULL: none; may be `data` */
   struct dtr_feed *feed;
   struct dtr_evaluator *evaluator;
   struct dtr_progress progress;
@@ -55,8 +55,9 @@ struct dtr_task {
   int64_t end_step;
   int64_t steps_per_epoch; /* 0: evaluates only */
   const struct dtr_batch *batch;
-  char *contribution; /* reduced, between compute and update */
-  double *results;    /* of the last step: loss, metrics */
+  char *contribution;       /* reduced, between compute and update */
+  double *results;          /* of the last step: loss, metrics */
+  int64_t batch_examples;   /* that `results` are of */
   const double *evaluation; /* of the last evaluation */
 
   int checkpoint_lock; /* a handle; negative: none */

@@ -150,9 +150,9 @@ static const struct dtr_transport_row row = {.name = "loop",
                                              .sent = loop_sent,
                                              .receive = loop_receive,
                                              .release = loop_release,
-                                         .peek = loop_peek,
-                                         .withdraw = loop_withdraw,
-                                         .traffic = loop_traffic,
+                                             .peek = loop_peek,
+                                             .withdraw = loop_withdraw,
+                                             .traffic = loop_traffic,
                                              .progress = loop_progress,
                                              .wait = loop_wait};
 

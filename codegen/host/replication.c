@@ -39,8 +39,8 @@ static void put_families(const struct cg_host *h, const struct dtr_replication *
          "static const struct dtr_replica_family replica_families[] = {\n");
   for (uint32_t i = 0; i < r->replica_family_count; i++) {
     const struct dtr_replica_family *f = &r->replica_families[i];
-    put(h, "    {%u, %u, %u, %u, %u, %u},\n", f->first, f->outer, f->inner, f->base, f->outer_stride,
-        f->inner_stride);
+    put(h, "    {%u, %u, %u, %u, %u, %u},\n", f->first, f->outer, f->inner, f->base,
+        f->outer_stride, f->inner_stride);
   }
   put(h, "};\n/* first client, clients, task, stride, first replica, replicas of each */\n"
          "static const struct dtr_client_family client_families[] = {\n");
@@ -54,7 +54,8 @@ static void put_families(const struct cg_host *h, const struct dtr_replication *
 
 static void put_slices(const struct cg_host *h, const struct dtr_replication *r) {
   static const char *const kinds[] = {"DTR_OWNER_ON", "DTR_OWNER_MIRRORED", "DTR_OWNER_SHARDED"};
-  if (r->slice_count == 0) return;
+  if (r->slice_count == 0)
+    return;
   put(h, "/* variable, first element, elements, elements of a block, owning device */\n"
          "static const struct dtr_slice slices[] = {\n");
   for (uint32_t i = 0; i < r->slice_count; i++) {
@@ -66,7 +67,8 @@ static void put_slices(const struct cg_host *h, const struct dtr_replication *r)
   put(h, "};\n");
 }
 
-static void put_buffers(const struct cg_host *h, const struct dtr_update_launch *l, uint32_t index) {
+static void put_buffers(const struct cg_host *h, const struct dtr_update_launch *l,
+                        uint32_t index) {
   static const char *const spaces[] = {"DTR_SPACE_ARENA", "DTR_SPACE_VARIABLE",
                                        "DTR_SPACE_CONTRIBUTION", "DTR_SPACE_SCALAR"};
   put(h, "static const struct dtr_update_buffer update_buffers_%u[] = {\n", index);
@@ -82,13 +84,16 @@ static void put_buffers(const struct cg_host *h, const struct dtr_update_launch 
 static const char *kernel_name(const struct cg_host *h, uint32_t launch) {
   const struct dtg_plan *plan = h->in->plan;
   for (int i = 0; i < DTG_PLAN_UPDATE; i++)
-    if (plan->functions[i].graph) launch -= (uint32_t)plan->functions[i].steps.len;
+    if (plan->functions[i].graph)
+      launch -= (uint32_t)plan->functions[i].steps.len;
   return plan->kernels.data[plan->functions[DTG_PLAN_UPDATE].steps.data[launch].kernel]->name;
 }
 
 static void put_launches(const struct cg_host *h, const struct dtr_replication *r) {
-  if (r->update_launch_count == 0) return;
-  for (uint32_t i = 0; i < r->update_launch_count; i++) put_buffers(h, &r->update_launches[i], i);
+  if (r->update_launch_count == 0)
+    return;
+  for (uint32_t i = 0; i < r->update_launch_count; i++)
+    put_buffers(h, &r->update_launches[i], i);
   put(h, "/* launch, kernel, tiles, variable, phase, as a whole, buffers */\n"
          "static const struct dtr_update_launch update_launches[] = {\n");
   for (uint32_t i = 0; i < r->update_launch_count; i++) {
@@ -99,7 +104,8 @@ static void put_launches(const struct cg_host *h, const struct dtr_replication *
         l->buffer_count, i, variable_name(h, l->variable));
   }
   put(h, "};\n");
-  if (r->exchange_count == 0) return;
+  if (r->exchange_count == 0)
+    return;
   put(h, "/* phase, variable, offset of the block sums, blocks */\n"
          "static const struct dtr_exchange exchanges[] = {\n");
   for (uint32_t i = 0; i < r->exchange_count; i++) {
@@ -110,20 +116,23 @@ static void put_launches(const struct cg_host *h, const struct dtr_replication *
   put(h, "};\n");
 }
 
-static void put_table(const struct cg_host *h, const char *count, const char *field, uint32_t length,
-                      const char *name) {
+static void put_table(const struct cg_host *h, const char *count, const char *field,
+                      uint32_t length, const char *name) {
   put(h, "    .%s = %u,\n", count, length);
-  if (length) put(h, "    .%s = %s,\n", field, name);
+  if (length)
+    put(h, "    .%s = %s,\n", field, name);
 }
 
 void cg_host_put_replication(const struct cg_host *h) {
   const struct dtr_replication *r = h->in->tables->replication;
-  if (!r) return;
+  if (!r)
+    return;
   put_jobs(h, r);
   put_families(h, r);
   put_slices(h, r);
   put_launches(h, r);
-  put(h, "static const struct dtr_replication replication = {\n    .strategy = \"%s\",\n", r->strategy);
+  put(h, "static const struct dtr_replication replication = {\n    .strategy = \"%s\",\n",
+      r->strategy);
   put_table(h, "job_count", "jobs", r->job_count, "jobs");
   put(h, "    .replicas = %u,\n", r->replicas);
   put_table(h, "replica_family_count", "replica_families", r->replica_family_count,

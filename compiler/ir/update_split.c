@@ -82,7 +82,8 @@ static int64_t axes_count(const struct dtg_nest *nest, uint32_t first) {
   return count;
 }
 
-/* The loads touch elements of the tile's own block alone, where they touch the variable's at all. */
+/* The loads touch elements of the tile's own block alone, where they touch the variable's at all.
+ */
 static bool loads_stay(const struct splitter *it, const struct dtg_nest *nest, uint32_t first) {
   for (size_t i = 0; i < nest->values.len; i++) {
     const struct dtg_nest_value *value = &nest->values.data[i];
@@ -202,8 +203,8 @@ static void check_trees(struct splitter *it) {
 
 static void add_exchange(struct splitter *it, struct dtg_arena *arena, uint32_t node) {
   const struct dtg_update_group *group = &it->out->groups[dtg_graph_node(it->graph, node)->group];
-  struct dtg_update_exchange exchange = {
-      group->phase, group->variable, node, dtg_graph_node(it->graph, node)->type.shape.dims[0]};
+  struct dtg_update_exchange exchange = {group->phase, group->variable, node,
+                                         dtg_graph_node(it->graph, node)->type.shape.dims[0]};
   if (group->variable == DTG_NO_NODE)
     return; /* every owner has computed it */
   size_t at = it->out->exchanges.len;

@@ -1,13 +1,14 @@
 /* What the update graph computes for whom, and which of it works by blocks.
  *
- * Purpose: parameters and states are cut into slices with different owners (stage 7). This is the one
- * place that says which variable a value of the update belongs to, whether a kernel can be run for some
- * blocks of it, and after which exchange of block sums it may run. Used by the fusion pass (a kernel
- * never serves two owners), by replicate (what may be cut), by the lowering (tiles are blocks) and by
- * the tables of the program. Ownership: the arena given. Threads: none.
+ * Purpose: parameters and states are cut into slices with different owners (stage 7). This is the
+ * one place that says which variable a value of the update belongs to, whether a kernel can be run
+ * for some blocks of it, and after which exchange of block sums it may run. Used by the fusion pass
+ * (a kernel never serves two owners), by replicate (what may be cut), by the lowering (tiles are
+ * blocks) and by the tables of the program. Ownership: the arena given. Threads: none.
  *
- * A value belongs to the variable whose gradient, old value or slot it is computed from; to nobody if it
- * depends on run-time scalars and whole sums (`tree_sum`) alone: then every owner computes it.
+ * A value belongs to the variable whose gradient, old value or slot it is computed from; to nobody
+ * if it depends on run-time scalars and whole sums (`tree_sum`) alone: then every owner computes
+ * it.
  */
 #ifndef DTG_IR_UPDATE_SPLIT_H
 #define DTG_IR_UPDATE_SPLIT_H
@@ -38,7 +39,7 @@ struct dtg_update_exchange {
 struct dtg_update_split {
   uint32_t phases;
   DTG_VEC(struct dtg_update_exchange) exchanges; /* by (phase, node) */
-  struct dtg_update_group *groups; /* by number */
+  struct dtg_update_group *groups;               /* by number */
   /* Per variable of the module: a kernel of its update needs the whole, so it has one slice. */
   bool *whole;
   /* Says why no two owners can run this update; NULL if they can. `trouble`: the node. */

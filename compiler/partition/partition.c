@@ -17,7 +17,8 @@ static void add_part(struct partitioner *p, const struct dtg_graph *graph) {
   struct dtg_part part = {.graph = graph,
                           .device = update ? r->owners.data[0] : dtg_replica_device(r, 0),
                           .devices = update ? (uint32_t)r->owners.len : r->replicas};
-  for (uint32_t n = 0; n < graph->nodes.len; n++) dtg_vec_push(&p->ctx->arena, &part.nodes, n);
+  for (uint32_t n = 0; n < graph->nodes.len; n++)
+    dtg_vec_push(&p->ctx->arena, &part.nodes, n);
   dtg_vec_push(&p->ctx->arena, &p->out->parts, part);
 }
 
@@ -25,7 +26,8 @@ static void add_part(struct partitioner *p, const struct dtg_graph *graph) {
 
 static bool is_pushed(const struct dtg_replication *r, uint32_t variable) {
   for (size_t i = 0; i < r->reductions.len; i++)
-    if (r->reductions.data[i].variable == variable) return true;
+    if (r->reductions.data[i].variable == variable)
+      return true;
   return false;
 }
 
@@ -38,12 +40,15 @@ static struct dtg_owner_load *load_of(struct partitioner *p, uint32_t device) {
 static void add_slice(struct partitioner *p, const struct dtg_slice *slice) {
   const struct dtg_module *module = p->r->module;
   struct dtg_owner_load *load = load_of(p, slice->owner);
-  int64_t bytes = slice->elements *
-                  (int64_t)dtg_dtype_size(module->variables.data[slice->variable].type.dtype);
+  int64_t bytes =
+      slice->elements * (int64_t)dtg_dtype_size(module->variables.data[slice->variable].type.dtype);
   load->slices++;
   load->values += bytes;
   load->publish += bytes;
-  if (is_pushed(p->r, slice->variable)) load->push += bytes;
+  if (module->variables.data[slice->variable].kind == DTG_VARIABLE_STATE)
+    load->states += bytes;
+  if (is_pushed(p->r, slice->variable))
+    load->push += bytes;
   for (size_t v = 0; v < module->variables.len; v++)
     if (module->variables.data[v].kind == DTG_VARIABLE_SLOT &&
         module->variables.data[v].param == slice->variable)
@@ -72,7 +77,8 @@ static void load_owners(struct partitioner *p) {
       dtg_vec_push(&p->ctx->arena, &load.norm, 0);
     dtg_vec_push(&p->ctx->arena, &p->out->loads, load);
   }
-  for (size_t i = 0; i < r->slices.len; i++) add_slice(p, &r->slices.data[i]);
+  for (size_t i = 0; i < r->slices.len; i++)
+    add_slice(p, &r->slices.data[i]);
   for (size_t i = 0; split && i < split->exchanges.len; i++)
     add_block_sums(p, &split->exchanges.data[i]);
   dtg_arena_free(&scratch);
@@ -85,7 +91,8 @@ static struct dtg_ends ends(enum dtg_role role, uint32_t first, uint32_t count) 
 }
 
 static void add(struct partitioner *p, const struct dtg_transfer *transfer) {
-  if (transfer->messages == 0) return;
+  if (transfer->messages == 0)
+    return;
   dtg_vec_push(&p->ctx->arena, &p->out->sends, *transfer);
   dtg_vec_push(&p->ctx->arena, &p->out->receives, *transfer);
 }
@@ -111,8 +118,10 @@ static void add_pushes(struct partitioner *p, uint32_t owner) {
                              .messages = class->replicas};
     t.from.sums = class->sums;
     t.from.members = class->replicas;
-    if (shared && dtg_replica_sums(r, local) == class->sums) t.messages--;
-    if (load->push > 0) add(p, &t);
+    if (shared && dtg_replica_sums(r, local) == class->sums)
+      t.messages--;
+    if (load->push > 0)
+      add(p, &t);
   }
 }
 
@@ -128,7 +137,8 @@ static void add_norms(struct partitioner *p, uint32_t owner) {
                              .next_phase = phase + 1,
                              .bytes = load->norm.data[phase],
                              .messages = p->out->loads.len - 1};
-    if (t.bytes > 0) add(p, &t);
+    if (t.bytes > 0)
+      add(p, &t);
   }
 }
 
@@ -143,7 +153,8 @@ static void add_publish(struct partitioner *p, uint32_t owner) {
                            .phase = p->out->phases - 1,
                            .bytes = load->publish,
                            .messages = p->r->replicas};
-  if (replica_at(p->r, load->device, &local)) t.messages--;
+  if (replica_at(p->r, load->device, &local))
+    t.messages--;
   add(p, &t);
 }
 
@@ -166,8 +177,10 @@ static int64_t row_bytes(const struct dtg_model *model) {
 static uint32_t members(const struct dtg_replication *r, uint32_t first, uint32_t count,
                         uint32_t sums) {
   uint32_t found = 0;
-  if (r->partial_sums.classes.len == 1) return count;
-  for (uint32_t i = first; i < first + count; i++) found += dtg_replica_sums(r, i) == sums;
+  if (r->partial_sums.classes.len == 1)
+    return count;
+  for (uint32_t i = first; i < first + count; i++)
+    found += dtg_replica_sums(r, i) == sums;
   return found;
 }
 
@@ -202,8 +215,7 @@ static void add_remote(struct partitioner *p, uint32_t client, uint32_t first, u
 static void add_client_transfers(struct partitioner *p) {
   const struct dtg_replication *r = p->r;
   uint32_t task = dtg_client_task(r, 0), inner = r->families.data[0].devices.inner, first = 0;
-  while (first < r->replicas &&
-         dtg_device_task(r->cluster, dtg_replica_device(r, first)) != task)
+  while (first < r->replicas && dtg_device_task(r->cluster, dtg_replica_device(r, first)) != task)
     first += inner;
   if (first == r->replicas) {
     add_remote(p, 0, 0, r->replicas);
@@ -221,8 +233,10 @@ static void add_reports(struct partitioner *p) {
     for (uint32_t c = family->first == 0 ? 1 : 0; c < family->count;) {
       uint32_t run = family->count - c, sums = 0;
       uint32_t first = family->first_replica + c * family->replicas_each;
-      if (r->partial_sums.classes.len > 1) run = 1;
-      for (uint32_t i = 0; i < family->replicas_each; i++) sums += dtg_replica_sums(r, first + i);
+      if (r->partial_sums.classes.len > 1)
+        run = 1;
+      for (uint32_t i = 0; i < family->replicas_each; i++)
+        sums += dtg_replica_sums(r, first + i);
       struct dtg_transfer t = {.kind = DTG_TRANSFER_REPORT,
                                .from = ends(DTG_ROLE_CLIENT, family->first + c, run),
                                .to = ends(DTG_ROLE_CLIENT, 0, 1),
@@ -242,9 +256,11 @@ struct dtg_partition *dtg_partition(struct dtg_ctx *ctx, const struct dtg_replic
                                       r->module->update};
   p.out->replication = r;
   for (size_t g = 0; g < sizeof graphs / sizeof *graphs; g++)
-    if (graphs[g]) add_part(&p, graphs[g]);
+    if (graphs[g])
+      add_part(&p, graphs[g]);
   load_owners(&p);
-  if (r->single || !r->module->train) return p.out;
+  if (r->single || !r->module->train)
+    return p.out;
   if (r->clients == 1)
     add_client_transfers(&p);
   else

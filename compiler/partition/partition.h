@@ -1,9 +1,9 @@
 // Stage 9, partition: what each class of devices runs, and every message of a step.
 //
-// Purpose: after this stage no value crosses devices but in a transfer, and both ends of each transfer
-// know its size. Transfers are families over replicas, clients and owners: a row stands for one message
-// between every pair of its ends that does not share a device. Ownership: the context's arena. Thread
-// rule: that of the context.
+// Purpose: after this stage no value crosses devices but in a transfer, and both ends of each
+// transfer know its size. Transfers are families over replicas, clients and owners: a row stands
+// for one message between every pair of its ends that does not share a device. Ownership: the
+// context's arena. Thread rule: that of the context.
 #ifndef DTG_PARTITION_PARTITION_H
 #define DTG_PARTITION_PARTITION_H
 
@@ -45,8 +45,8 @@ enum dtg_event {
 
 enum dtg_role { DTG_ROLE_REPLICA, DTG_ROLE_CLIENT, DTG_ROLE_OWNER };
 
-// Replicas or clients [first, first + count), or positions in `owners`. `sums`: of those, the replicas
-// with so many partial sums, `members` of them; 0: all.
+// Replicas or clients [first, first + count), or positions in `owners`. `sums`: of those, the
+// replicas with so many partial sums, `members` of them; 0: all.
 struct dtg_ends {
   enum dtg_role role;
   uint32_t first, count;
@@ -66,9 +66,10 @@ struct dtg_transfer {
 struct dtg_owner_load {
   uint32_t device;
   uint32_t slices;
-  int64_t values, slots;  // bytes held
-  int64_t push, publish;  // bytes of one partial sum, and of one copy
-  DTG_VEC(int64_t) norm;  // per phase: bytes of its block sums
+  int64_t values, slots; // bytes held
+  int64_t states;        // of the values
+  int64_t push, publish; // bytes of one partial sum, and of one copy
+  DTG_VEC(int64_t) norm; // per phase: bytes of its block sums
 };
 
 struct dtg_partition {
@@ -80,13 +81,13 @@ struct dtg_partition {
   uint32_t phases;                       // of the update
 };
 
-// Requires: placed graphs. Guarantees: what dtg_partition_verify checks. Cost: linear in nodes, slices
-// and owners.
+// Requires: placed graphs. Guarantees: what dtg_partition_verify checks. Cost: linear in nodes,
+// slices and owners.
 struct dtg_partition *dtg_partition(struct dtg_ctx *ctx, const struct dtg_replication *replication);
-// The level "partition", for all tasks together: every node in one part; every send has one receive of
-// the same size and the other way round; every replica pushes all its partial sums to every owner and
-// gets every slice back, so that each parameter is updated once from a complete sum; no cycle in the wait
-// graph.
+// The level "partition", for all tasks together: every node in one part; every send has one receive
+// of the same size and the other way round; every replica pushes all its partial sums to every
+// owner and gets every slice back, so that each parameter is updated once from a complete sum; no
+// cycle in the wait graph.
 bool dtg_partition_verify(const struct dtg_partition *partition, struct dtg_strbuf *why);
 void dtg_partition_print(const struct dtg_partition *partition, struct dtg_strbuf *out);
 

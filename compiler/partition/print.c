@@ -2,14 +2,15 @@
 #include "compiler/partition/partition.h"
 
 const char *dtg_transfer_name(enum dtg_transfer_kind kind) {
-  static const char *const names[DTG_TRANSFER_KINDS] = {"start", "feed", "push",
-                                                        "norm", "publish", "fetch", "report"};
+  static const char *const names[DTG_TRANSFER_KINDS] = {"start",   "feed",  "push",  "norm",
+                                                        "publish", "fetch", "report"};
   return names[kind];
 }
 
 int64_t dtg_transfer_total(const struct dtg_transfer *transfer) {
   int64_t total;
-  if (__builtin_mul_overflow(transfer->bytes, transfer->messages, &total)) return INT64_MAX;
+  if (__builtin_mul_overflow(transfer->bytes, transfer->messages, &total))
+    return INT64_MAX;
   return total;
 }
 
@@ -17,13 +18,14 @@ static void print_ends(const struct dtg_partition *p, struct dtg_arena *arena,
                        const struct dtg_ends *ends, struct dtg_strbuf *out) {
   static const char *const roles[] = {"replica", "client", "owner"};
   if (ends->role == DTG_ROLE_OWNER && ends->count == 1) {
-    dtg_strbuf_printf(out, "owner %s",
-                      dtg_cluster_device_name(arena, p->replication->cluster,
-                                              p->loads.data[ends->first].device));
+    dtg_strbuf_printf(
+        out, "owner %s",
+        dtg_cluster_device_name(arena, p->replication->cluster, p->loads.data[ends->first].device));
     return;
   }
   dtg_strbuf_printf(out, "%s%s %u", roles[ends->role], ends->count == 1 ? "" : "s", ends->first);
-  if (ends->count > 1) dtg_strbuf_printf(out, "..%u", ends->first + ends->count);
+  if (ends->count > 1)
+    dtg_strbuf_printf(out, "..%u", ends->first + ends->count);
   if (ends->sums > 0 && p->replication->partial_sums.classes.len > 1)
     dtg_strbuf_printf(out, " (%u with %u sums)", ends->members, ends->sums);
 }
@@ -39,7 +41,8 @@ void dtg_partition_print(const struct dtg_partition *p, struct dtg_strbuf *out) 
   for (size_t i = 0; i < p->sends.len; i++) {
     const struct dtg_transfer *t = &p->sends.data[i];
     dtg_strbuf_printf(out, "%s ", dtg_transfer_name(t->kind));
-    if (t->kind == DTG_TRANSFER_NORM) dtg_strbuf_printf(out, "%u ", t->phase);
+    if (t->kind == DTG_TRANSFER_NORM)
+      dtg_strbuf_printf(out, "%u ", t->phase);
     print_ends(p, &arena, &t->from, out);
     dtg_strbuf_puts(out, " -> ");
     print_ends(p, &arena, &t->to, out);

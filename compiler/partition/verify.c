@@ -11,15 +11,19 @@ static bool parts_are_complete(const struct dtg_partition *p, struct dtg_strbuf 
     size_t count = 0;
     for (size_t i = 0; i < p->parts.len; i++) {
       const struct dtg_part *part = &p->parts.data[i];
-      if (part->graph != graphs[g]) continue;
+      if (part->graph != graphs[g])
+        continue;
       count += part->nodes.len;
       for (size_t k = 0; k < part->nodes.len; k++) {
-        if (part->nodes.data[k] < graphs[g]->nodes.len && part->nodes.data[k] == k) continue;
-        dtg_strbuf_printf(why, "%s: node %%%u is out of order", graphs[g]->name, part->nodes.data[k]);
+        if (part->nodes.data[k] < graphs[g]->nodes.len && part->nodes.data[k] == k)
+          continue;
+        dtg_strbuf_printf(why, "%s: node %%%u is out of order", graphs[g]->name,
+                          part->nodes.data[k]);
         return false;
       }
     }
-    if (!graphs[g] || count == graphs[g]->nodes.len) continue;
+    if (!graphs[g] || count == graphs[g]->nodes.len)
+      continue;
     dtg_strbuf_printf(why, "%s: %zu of %zu nodes are in a part", graphs[g]->name, count,
                       graphs[g]->nodes.len);
     return false;
@@ -102,8 +106,8 @@ static bool owner_is_served(const struct dtg_partition *p, uint32_t owner,
   const struct dtg_owner_load *load = &p->loads.data[owner];
   int64_t own;
   uint64_t local = local_sums(p, owner, &own);
-  if (load->push > 0 && (tally->pushes + local != r->replicas ||
-                         tally->sums + own != r->partial_sums.all)) {
+  if (load->push > 0 &&
+      (tally->pushes + local != r->replicas || tally->sums + own != r->partial_sums.all)) {
     dtg_strbuf_printf(why, "owner %u updates from %llu of %u replicas", owner,
                       (unsigned long long)(tally->pushes + local), r->replicas);
     return false;
@@ -115,7 +119,8 @@ static bool owner_is_served(const struct dtg_partition *p, uint32_t owner,
   }
   for (uint32_t phase = 0; phase < p->phases; phase++) {
     uint64_t wanted = is_norm_wanted(p, owner, phase) ? p->loads.len - 1 : 0;
-    if (tally->norms[phase] == wanted) continue;
+    if (tally->norms[phase] == wanted)
+      continue;
     dtg_strbuf_printf(why, "owner %u sends block sums of phase %u to %llu of %llu owners", owner,
                       phase, (unsigned long long)tally->norms[phase], (unsigned long long)wanted);
     return false;
@@ -131,7 +136,8 @@ static bool size_is_right(const struct dtg_partition *p, const struct dtg_transf
   int64_t wanted = t->kind == DTG_TRANSFER_PUSH      ? load->push * t->from.sums
                    : t->kind == DTG_TRANSFER_PUBLISH ? load->publish
                                                      : load->norm.data[t->phase];
-  if (t->bytes == wanted) return true;
+  if (t->bytes == wanted)
+    return true;
   dtg_strbuf_printf(why, "%s of owner %u has %lld bytes, its slices have %lld",
                     dtg_transfer_name(t->kind), owner, (long long)t->bytes, (long long)wanted);
   return false;
@@ -140,7 +146,8 @@ static bool size_is_right(const struct dtg_partition *p, const struct dtg_transf
 static bool tally_transfer(const struct dtg_partition *p, const struct dtg_transfer *t,
                            struct owner_tally *tallies, struct dtg_strbuf *why) {
   bool push = t->kind == DTG_TRANSFER_PUSH;
-  if (!push && t->kind != DTG_TRANSFER_PUBLISH && t->kind != DTG_TRANSFER_NORM) return true;
+  if (!push && t->kind != DTG_TRANSFER_PUBLISH && t->kind != DTG_TRANSFER_NORM)
+    return true;
   uint32_t owner = push ? t->to.first : t->from.first;
   if (owner >= p->loads.len || (t->kind == DTG_TRANSFER_NORM && t->phase >= p->phases)) {
     dtg_strbuf_printf(why, "%s of owner %u, which there is not", dtg_transfer_name(t->kind), owner);
@@ -166,7 +173,8 @@ static bool owners_are_served(const struct dtg_partition *p, struct dtg_strbuf *
     tallies[i].norms = DTG_NEW_ARRAY(&arena, uint64_t, p->phases);
   for (size_t i = 0; i < p->sends.len && good; i++)
     good = tally_transfer(p, &p->sends.data[i], tallies, why);
-  for (uint32_t i = 0; i < p->loads.len && good; i++) good = owner_is_served(p, i, &tallies[i], why);
+  for (uint32_t i = 0; i < p->loads.len && good; i++)
+    good = owner_is_served(p, i, &tallies[i], why);
   dtg_arena_free(&arena);
   return good;
 }
@@ -184,8 +192,9 @@ static bool clients_are_served(const struct dtg_partition *p, struct dtg_strbuf 
   if (count[DTG_TRANSFER_START] == remote && count[DTG_TRANSFER_FEED] == remote &&
       count[DTG_TRANSFER_FETCH] == remote && count[DTG_TRANSFER_REPORT] == reports)
     return true;
-  dtg_strbuf_printf(why, "of %llu replicas in other tasks than their client %llu are started, %llu fed, "
-                         "%llu fetched; %llu of %llu clients report",
+  dtg_strbuf_printf(why,
+                    "of %llu replicas in other tasks than their client %llu are started, %llu fed, "
+                    "%llu fetched; %llu of %llu clients report",
                     (unsigned long long)remote, (unsigned long long)count[DTG_TRANSFER_START],
                     (unsigned long long)count[DTG_TRANSFER_FEED],
                     (unsigned long long)count[DTG_TRANSFER_FETCH],
@@ -202,13 +211,16 @@ struct wait_graph {
 
 // Events of all equal devices are one node; REDUCE has one per phase.
 static uint32_t event_number(const struct wait_graph *g, enum dtg_event event, uint32_t phase) {
-  if (event < DTG_EVENT_REDUCE) return event;
-  if (event == DTG_EVENT_REDUCE) return DTG_EVENT_REDUCE + phase;
+  if (event < DTG_EVENT_REDUCE)
+    return event;
+  if (event == DTG_EVENT_REDUCE)
+    return DTG_EVENT_REDUCE + phase;
   return event + g->phases - 1;
 }
 
 static void wait_for(struct wait_graph *g, uint32_t from, uint32_t to) {
-  if (from < g->count && to < g->count) g->edges[from * g->count + to] = true;
+  if (from < g->count && to < g->count)
+    g->edges[from * g->count + to] = true;
 }
 
 // What a device does by itself, and what replicas and owners on one device hand over.
@@ -231,9 +243,11 @@ static bool has_no_cycle(const struct wait_graph *g, struct dtg_arena *arena) {
       bool ready = !done[next];
       for (uint32_t i = 0; i < g->count && ready; i++)
         ready = done[i] || !g->edges[i * g->count + next];
-      if (ready) break;
+      if (ready)
+        break;
     }
-    if (next == g->count) return false;
+    if (next == g->count)
+      return false;
     done[next] = true;
   }
   return true;
@@ -243,7 +257,7 @@ static bool nobody_waits_for_ever(const struct dtg_partition *p, struct dtg_strb
   struct dtg_arena arena = {0};
   struct wait_graph g = {.phases = p->phases, .count = DTG_EVENT_COUNT + p->phases - 1};
   bool good = true;
-  g.edges = DTG_NEW_ARRAY(&arena, bool, (size_t)g.count * g.count);
+  g.edges = DTG_NEW_ARRAY(&arena, bool, (size_t)g.count *g.count);
   add_local_order(&g);
   for (size_t i = 0; i < p->sends.len; i++) {
     const struct dtg_transfer *t = &p->sends.data[i];
@@ -258,8 +272,10 @@ static bool nobody_waits_for_ever(const struct dtg_partition *p, struct dtg_strb
 }
 
 bool dtg_partition_verify(const struct dtg_partition *p, struct dtg_strbuf *why) {
-  if (!parts_are_complete(p, why)) return false;
-  if (p->replication->single || !p->replication->module->train) return true;
+  if (!parts_are_complete(p, why))
+    return false;
+  if (p->replication->single || !p->replication->module->train)
+    return true;
   return sends_are_received(p, why) && nobody_waits_for_ever(p, why) && owners_are_served(p, why) &&
          clients_are_served(p, why);
 }

@@ -16,13 +16,15 @@ static size_t graphs_of(const struct dtg_module *module, struct dtg_graph *graph
   struct dtg_graph *all[] = {module->train, module->eval, module->tail, module->update};
   size_t count = 0;
   for (size_t i = 0; i < 4; i++)
-    if (all[i]) graphs[count++] = all[i];
+    if (all[i])
+      graphs[count++] = all[i];
   return count;
 }
 
 static bool matches_variable(const struct dtg_module *module, const char *pattern) {
   for (size_t v = 0; v < module->variables.len; v++)
-    if (dtg_pattern_match(pattern, module->variables.data[v].path)) return true;
+    if (dtg_pattern_match(pattern, module->variables.data[v].path))
+      return true;
   return false;
 }
 
@@ -37,7 +39,8 @@ static bool matches_op(const struct dtg_module *module, const char *pattern) {
   for (size_t g = 0; g < sizeof graphs / sizeof *graphs; g++)
     for (uint32_t n = 0; graphs[g] && n < graphs[g]->nodes.len; n++) {
       const struct dtg_node *node = dtg_graph_node(graphs[g], n);
-      if (is_computed(node) && dtg_pattern_match(pattern, node_path(node))) return true;
+      if (is_computed(node) && dtg_pattern_match(pattern, node_path(node)))
+        return true;
     }
   return false;
 }
@@ -54,29 +57,33 @@ static bool no_match(struct dtg_ctx *ctx, struct dtg_span span, const char *patt
 static bool names_replica(const struct dtg_replication *r, const struct dtg_device_ref *ref) {
   const struct dtg_cluster *cluster = r->cluster;
   uint32_t device = dtg_replica_device(r, 0), first = 0;
-  if (r->families.data[0].devices.inner > 1 || (ref->job && r->replicas > 1)) return false;
+  if (r->families.data[0].devices.inner > 1 || (ref->job && r->replicas > 1))
+    return false;
   const struct dtg_job *job = cluster->jobs;
-  while (device >= job->first_device + job->task_count * dtg_job_devices(job)) job++;
+  while (device >= job->first_device + job->task_count * dtg_job_devices(job))
+    job++;
   first = (device - job->first_device) % dtg_job_devices(job);
   uint32_t task = (device - job->first_device) / dtg_job_devices(job);
   if (ref->job &&
       (strcmp(ref->job, job->name) != 0 || (ref->task >= 0 && (uint32_t)ref->task != task)))
     return false;
-  if (ref->type && strcmp(ref->type, "cpu") != 0) return false;
+  if (ref->type && strcmp(ref->type, "cpu") != 0)
+    return false;
   return ref->index < 0 || (uint32_t)ref->index == first;
 }
 
 static bool refuse_apart(struct dtg_ctx *ctx, const struct dtg_replication *r,
                          const struct dtg_place_rule *rule) {
-  struct dtg_diag *diag =
-      dtg_error(&ctx->diags, rule->span,
-                "\"%s\" would compute away from its replica, which dtgc does not do in this version",
-                rule->pattern);
+  struct dtg_diag *diag = dtg_error(
+      &ctx->diags, rule->span,
+      "\"%s\" would compute away from its replica, which dtgc does not do in this version",
+      rule->pattern);
   dtg_diag_note(diag, r->families.data[0].cause.span, "replica 0 is on %s (%s)",
                 dtg_cluster_device_name(&ctx->arena, r->cluster, dtg_replica_device(r, 0)),
                 r->families.data[0].cause.rule);
-  dtg_diag_hint(diag, "name parameters alone, such as \"%s.w\", to choose their owner; or write "
-                      "`prefer`",
+  dtg_diag_hint(diag,
+                "name parameters alone, such as \"%s.w\", to choose their owner; or write "
+                "`prefer`",
                 rule->pattern);
   return false;
 }
@@ -112,12 +119,13 @@ static void put(struct dtg_ctx *ctx, struct dtg_node *node, uint32_t device,
 
 static const struct dtg_slice *slice_of(const struct dtg_replication *r, const char *path) {
   for (size_t i = 0; path && i < r->slices.len; i++)
-    if (r->module->variables.data[r->slices.data[i].variable].path == path) return &r->slices.data[i];
+    if (r->module->variables.data[r->slices.data[i].variable].path == path)
+      return &r->slices.data[i];
   return NULL;
 }
 
-// The update of a variable is where its first slice is, and what every owner computes is shown at the
-// first owner.
+// The update of a variable is where its first slice is, and what every owner computes is shown at
+// the first owner.
 static void place_update(struct dtg_ctx *ctx, const struct dtg_replication *r) {
   struct dtg_graph *update = r->module->update;
   struct dtg_arena scratch = {0};
@@ -135,14 +143,16 @@ static void place_update(struct dtg_ctx *ctx, const struct dtg_replication *r) {
 }
 
 bool dtg_place(struct dtg_ctx *ctx, const struct dtg_replication *r) {
-  if (!check_rules(ctx, r)) return false;
+  if (!check_rules(ctx, r))
+    return false;
   struct dtg_graph *graphs[] = {r->module->train, r->module->eval, r->module->tail};
   for (size_t g = 0; g < sizeof graphs / sizeof *graphs; g++)
     for (uint32_t n = 0; graphs[g] && n < graphs[g]->nodes.len; n++) {
       struct dtg_node *node = dtg_graph_node(graphs[g], n);
       put(ctx, node, dtg_replica_device(r, 0), cause_of(r, node));
     }
-  if (r->module->update) place_update(ctx, r);
+  if (r->module->update)
+    place_update(ctx, r);
   return true;
 }
 
@@ -166,7 +176,8 @@ static bool verify_updates(const struct dtg_replication *r, struct dtg_strbuf *w
   for (size_t i = 0; update && i < update->roots.len; i++) {
     const struct dtg_root *root = &update->roots.data[i];
     const struct dtg_slice *slice = slice_of(r, root->name);
-    if (!slice || dtg_graph_node(update, root->node)->device == slice->owner) continue;
+    if (!slice || dtg_graph_node(update, root->node)->device == slice->owner)
+      continue;
     dtg_strbuf_printf(why, "`%s` is updated away from its owner", root->name);
     return false;
   }
@@ -178,6 +189,7 @@ bool dtg_place_verify(const struct dtg_replication *r, struct dtg_strbuf *why) {
   size_t count = graphs_of(r->module, graphs);
   for (size_t g = 0; g < count; g++)
     for (uint32_t n = 0; n < graphs[g]->nodes.len; n++)
-      if (!verify_node(r, graphs[g], n, why)) return false;
+      if (!verify_node(r, graphs[g], n, why))
+        return false;
   return verify_updates(r, why);
 }

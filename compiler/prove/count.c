@@ -3,12 +3,12 @@
 
 uint32_t dtg_proof_role_count(const struct dtg_proof *proof, enum dtg_role role) {
   switch (role) {
-    case DTG_ROLE_REPLICA:
-      return proof->r->replicas;
-    case DTG_ROLE_CLIENT:
-      return proof->r->clients;
-    case DTG_ROLE_OWNER:
-      return (uint32_t)proof->r->owners.len;
+  case DTG_ROLE_REPLICA:
+    return proof->r->replicas;
+  case DTG_ROLE_CLIENT:
+    return proof->r->clients;
+  case DTG_ROLE_OWNER:
+    return (uint32_t)proof->r->owners.len;
   }
   return 0;
 }
@@ -21,22 +21,26 @@ static bool find_replica(const struct dtg_proof *proof, uint32_t device, uint32_
   for (size_t i = 0; i < proof->r->families.len; i++) {
     const struct dtg_replica_family *family = &proof->r->families.data[i];
     uint32_t number;
-    if (!dtg_device_set_find(&family->devices, device, &number)) continue;
+    if (!dtg_device_set_find(&family->devices, device, &number))
+      continue;
     *replica = family->first + number;
     return true;
   }
   return false;
 }
 
-static bool is_member(const struct dtg_proof *proof, const struct dtg_ends *ends, uint32_t replica) {
+static bool is_member(const struct dtg_proof *proof, const struct dtg_ends *ends,
+                      uint32_t replica) {
   return holds(ends, replica) &&
          (ends->sums == 0 || dtg_replica_sums(proof->r, replica) == ends->sums);
 }
 
 static uint64_t count_members(const struct dtg_proof *proof, const struct dtg_ends *ends) {
   uint64_t count = 0;
-  if (ends->sums == 0 || proof->r->partial_sums.classes.len == 1) return ends->count;
-  for (uint32_t i = 0; i < ends->count; i++) count += is_member(proof, ends, ends->first + i);
+  if (ends->sums == 0 || proof->r->partial_sums.classes.len == 1)
+    return ends->count;
+  for (uint32_t i = 0; i < ends->count; i++)
+    count += is_member(proof, ends, ends->first + i);
   return count;
 }
 
@@ -62,7 +66,8 @@ static uint64_t common(const struct dtg_ends *a, const struct dtg_ends *b) {
 uint64_t dtg_proof_pairs(const struct dtg_proof *proof, const struct dtg_ends *from,
                          const struct dtg_ends *to) {
   uint64_t all = count_members(proof, from) * count_members(proof, to);
-  if (from->role == to->role) return all - common(from, to);
+  if (from->role == to->role)
+    return all - common(from, to);
   if (from->role == DTG_ROLE_OWNER && to->role == DTG_ROLE_REPLICA)
     return all - shared(proof, from, to);
   if (from->role == DTG_ROLE_REPLICA && to->role == DTG_ROLE_OWNER)
@@ -103,16 +108,7 @@ int64_t dtg_proof_row_bytes(const struct dtg_proof *proof) {
 
 bool dtg_proof_is_reduced(const struct dtg_proof *proof, uint32_t variable) {
   for (size_t i = 0; i < proof->r->reductions.len; i++)
-    if (proof->r->reductions.data[i].variable == variable) return true;
+    if (proof->r->reductions.data[i].variable == variable)
+      return true;
   return false;
-}
-
-int64_t dtg_proof_norm_bytes(const struct dtg_proof *proof, uint32_t owner, uint32_t variable) {
-  int64_t blocks = 0;
-  for (size_t i = 0; i < proof->r->slices.len; i++) {
-    const struct dtg_slice *s = &proof->r->slices.data[i];
-    if (s->variable != variable || s->owner != proof->r->owners.data[owner]) continue;
-    blocks += (s->elements + s->block - 1) / s->block;
-  }
-  return blocks * (int64_t)sizeof(float);
 }

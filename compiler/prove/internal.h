@@ -38,7 +38,5 @@ int64_t dtg_proof_scalar_bytes(const struct dtg_proof *proof);
 int64_t dtg_proof_row_bytes(const struct dtg_proof *proof);
 // Whether the shards contribute to a variable.
 bool dtg_proof_is_reduced(const struct dtg_proof *proof, uint32_t variable);
-// Bytes of an owner's block sums after a phase, by what its slices cover.
-int64_t dtg_proof_norm_bytes(const struct dtg_proof *proof, uint32_t owner, uint32_t variable);
 
 #endif

@@ -3,13 +3,18 @@
 
 #include <stdlib.h>
 
-static int order(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
+static int order(uint64_t a, uint64_t b) {
+  return (a > b) - (a < b);
+}
 
 static int compare_ends(const struct dtg_ends *a, const struct dtg_ends *b) {
   int way = order(a->role, b->role);
-  if (!way) way = order(a->first, b->first);
-  if (!way) way = order(a->count, b->count);
-  if (!way) way = order(a->sums, b->sums);
+  if (!way)
+    way = order(a->first, b->first);
+  if (!way)
+    way = order(a->count, b->count);
+  if (!way)
+    way = order(a->sums, b->sums);
   return way;
 }
 
@@ -18,12 +23,18 @@ static int compare_rows(const void *left, const void *right) {
   const struct dtg_transfer *a = *(const struct dtg_transfer *const *)left;
   const struct dtg_transfer *b = *(const struct dtg_transfer *const *)right;
   int way = order(a->kind, b->kind);
-  if (!way) way = order(a->phase, b->phase);
-  if (!way) way = order(a->next_phase, b->next_phase);
-  if (!way) way = order(a->before, b->before);
-  if (!way) way = order(a->after, b->after);
-  if (!way) way = compare_ends(&a->from, &b->from);
-  if (!way) way = compare_ends(&a->to, &b->to);
+  if (!way)
+    way = order(a->phase, b->phase);
+  if (!way)
+    way = order(a->next_phase, b->next_phase);
+  if (!way)
+    way = order(a->before, b->before);
+  if (!way)
+    way = order(a->after, b->after);
+  if (!way)
+    way = compare_ends(&a->from, &b->from);
+  if (!way)
+    way = compare_ends(&a->to, &b->to);
   return way;
 }
 
@@ -32,7 +43,8 @@ static bool check_ends(struct dtg_proof *proof, const struct dtg_transfer *t,
   if (ends->role > DTG_ROLE_OWNER)
     return dtg_proof_fail(proof, "transfers: an end has no role");
   uint32_t all = dtg_proof_role_count(proof, ends->role);
-  if (ends->count > 0 && ends->first < all && ends->count <= all - ends->first) return true;
+  if (ends->count > 0 && ends->first < all && ends->count <= all - ends->first)
+    return true;
   return dtg_proof_fail(proof, "transfers: %s has an end that is not there",
                         dtg_proof_transfer_text(proof, t));
 }
@@ -40,12 +52,14 @@ static bool check_ends(struct dtg_proof *proof, const struct dtg_transfer *t,
 static bool check_row(struct dtg_proof *proof, const struct dtg_transfer *t) {
   if (t->kind >= DTG_TRANSFER_KINDS || t->before >= DTG_EVENT_COUNT || t->after >= DTG_EVENT_COUNT)
     return dtg_proof_fail(proof, "transfers: a row has no kind or no event");
-  if (!check_ends(proof, t, &t->from) || !check_ends(proof, t, &t->to)) return false;
+  if (!check_ends(proof, t, &t->from) || !check_ends(proof, t, &t->to))
+    return false;
   if (t->bytes < 0)
     return dtg_proof_fail(proof, "transfers: %s has a negative size",
                           dtg_proof_transfer_text(proof, t));
   uint64_t pairs = dtg_proof_pairs(proof, &t->from, &t->to);
-  if (t->messages == pairs && pairs > 0) return true;
+  if (t->messages == pairs && pairs > 0)
+    return true;
   return dtg_proof_fail(proof, "transfers: %s counts %llu messages where there are %llu",
                         dtg_proof_transfer_text(proof, t), (unsigned long long)t->messages,
                         (unsigned long long)pairs);
@@ -60,7 +74,8 @@ static bool sort_rows(struct dtg_proof *proof, const struct dtg_transfer *data, 
                       const char *verb, struct rows *out) {
   *out = (struct rows){DTG_NEW_ARRAY(&proof->scratch, const struct dtg_transfer *, count), count};
   for (size_t i = 0; i < count; i++) {
-    if (!check_row(proof, &data[i])) return false;
+    if (!check_row(proof, &data[i]))
+      return false;
     out->data[i] = &data[i];
   }
   qsort(out->data, count, sizeof *out->data, compare_rows);
@@ -101,8 +116,8 @@ static bool overlap(const struct dtg_ends *a, const struct dtg_ends *b) {
 
 // The end that tells the rows of a kind apart: what is sent to each, or by each.
 static const struct dtg_ends *narrow(const struct dtg_transfer *t) {
-  bool by_receiver = t->kind == DTG_TRANSFER_START || t->kind == DTG_TRANSFER_FEED ||
-                     t->kind == DTG_TRANSFER_PUSH;
+  bool by_receiver =
+      t->kind == DTG_TRANSFER_START || t->kind == DTG_TRANSFER_FEED || t->kind == DTG_TRANSFER_PUSH;
   return by_receiver ? &t->to : &t->from;
 }
 
@@ -110,8 +125,10 @@ static int compare_narrow(const void *left, const void *right) {
   const struct dtg_transfer *a = *(const struct dtg_transfer *const *)left;
   const struct dtg_transfer *b = *(const struct dtg_transfer *const *)right;
   int way = order(a->kind, b->kind);
-  if (!way) way = order(a->phase, b->phase);
-  if (!way) way = order(narrow(a)->first, narrow(b)->first);
+  if (!way)
+    way = order(a->phase, b->phase);
+  if (!way)
+    way = order(narrow(a)->first, narrow(b)->first);
   return way ? way : compare_rows(left, right);
 }
 

@@ -11,7 +11,8 @@ struct range {
 
 static int by_begin(const void *left, const void *right) {
   const struct range *a = left, *b = right;
-  if (a->begin != b->begin) return a->begin < b->begin ? -1 : 1;
+  if (a->begin != b->begin)
+    return a->begin < b->begin ? -1 : 1;
   return (a->buffer > b->buffer) - (a->buffer < b->buffer);
 }
 
@@ -33,8 +34,8 @@ static bool check_inside(struct dtg_proof *proof, const struct dtg_plan_function
   if (b->at.offset >= 0 && b->bytes >= 0 && b->bytes <= f->arena_bytes &&
       b->at.offset <= f->arena_bytes - b->bytes)
     return true;
-  return dtg_proof_fail(proof, "memory: buffer %u of %s lies outside the %lld bytes of its arena", i,
-                        f->name, (long long)f->arena_bytes);
+  return dtg_proof_fail(proof, "memory: buffer %u of %s lies outside the %lld bytes of its arena",
+                        i, f->name, (long long)f->arena_bytes);
 }
 
 static bool check_buffers(struct dtg_proof *proof, const struct dtg_plan_function *f) {
@@ -42,8 +43,10 @@ static bool check_buffers(struct dtg_proof *proof, const struct dtg_plan_functio
   size_t count = 0;
   for (uint32_t i = 0; i < f->buffers.len; i++) {
     const struct dtg_plan_buffer *b = &f->buffers.data[i];
-    if (b->at.space != DTG_SPACE_ARENA) continue;
-    if (!check_inside(proof, f, i)) return false;
+    if (b->at.space != DTG_SPACE_ARENA)
+      continue;
+    if (!check_inside(proof, f, i))
+      return false;
     ranges[count++] = (struct range){b->at.offset, b->at.offset + b->bytes, i};
   }
   qsort(ranges, count, sizeof *ranges, by_begin);
@@ -53,9 +56,9 @@ static bool check_buffers(struct dtg_proof *proof, const struct dtg_plan_functio
       if (!live_together(&f->buffers.data[a], &f->buffers.data[b]) || takes_over(f, a, b) ||
           takes_over(f, b, a))
         continue;
-      return dtg_proof_fail(proof,
-                            "memory: buffers %u and %u of %s live at the same time in the same memory",
-                            a < b ? a : b, a < b ? b : a, f->name);
+      return dtg_proof_fail(
+          proof, "memory: buffers %u and %u of %s live at the same time in the same memory",
+          a < b ? a : b, a < b ? b : a, f->name);
     }
   return true;
 }
@@ -66,19 +69,23 @@ static bool check_peak(struct dtg_proof *proof, const struct dtg_plan_function *
   int64_t live = 0, peak = 0;
   for (size_t i = 0; i < f->buffers.len; i++) {
     const struct dtg_plan_buffer *b = &f->buffers.data[i];
-    if (b->at.space != DTG_SPACE_ARENA) continue;
+    if (b->at.space != DTG_SPACE_ARENA)
+      continue;
     // Memory that was taken over counts once, for as long as any of its users lives.
     uint32_t first = b->in_place_of == DTG_NO_NODE ? b->first_step : b->first_step + 1;
     uint32_t end = b->last_step < f->steps.len ? b->last_step + 1 : (uint32_t)f->steps.len + 1;
-    if (first >= end) continue;
+    if (first >= end)
+      continue;
     change[first] += b->bytes;
     change[end] -= b->bytes;
   }
   for (size_t s = 0; s < f->steps.len; s++) {
     live += change[s];
-    if (live > peak) peak = live;
+    if (live > peak)
+      peak = live;
   }
-  if (peak == f->live_peak_bytes && peak <= f->arena_bytes) return true;
+  if (peak == f->live_peak_bytes && peak <= f->arena_bytes)
+    return true;
   return dtg_proof_fail(proof, "memory: %s needs %lld bytes at its peak, and the plan says %lld",
                         f->name, (long long)peak, (long long)f->live_peak_bytes);
 }
@@ -93,7 +100,8 @@ static bool check_steps(struct dtg_proof *proof, const struct dtg_plan_function 
     seen[group] = true;
   }
   for (uint32_t g = 0; g < f->graph->group_count; g++)
-    if (!seen[g]) return dtg_proof_fail(proof, "updates: group %u of %s never runs", g, f->name);
+    if (!seen[g])
+      return dtg_proof_fail(proof, "updates: group %u of %s never runs", g, f->name);
   return true;
 }
 
@@ -118,7 +126,8 @@ static bool check_variables(struct dtg_proof *proof) {
   struct range *ranges = DTG_NEW_ARRAY(&proof->scratch, struct range, count);
   for (uint32_t v = 0; v < count; v++) {
     int64_t begin = plan->variable_offsets[v];
-    ranges[v] = (struct range){begin, begin + dtg_type_bytes(&plan->module->variables.data[v].type), v};
+    ranges[v] =
+        (struct range){begin, begin + dtg_type_bytes(&plan->module->variables.data[v].type), v};
   }
   return check_places(proof, ranges, count, plan->variables_bytes, "variables");
 }
@@ -137,8 +146,10 @@ static bool check_contributions(struct dtg_proof *proof) {
 bool dtg_prove_memory(struct dtg_proof *proof) {
   for (int i = 0; i < DTG_PLAN_FUNCTIONS; i++) {
     const struct dtg_plan_function *f = &proof->plan->functions[i];
-    if (!f->graph) continue;
-    if (!check_steps(proof, f) || !check_buffers(proof, f) || !check_peak(proof, f)) return false;
+    if (!f->graph)
+      continue;
+    if (!check_steps(proof, f) || !check_buffers(proof, f) || !check_peak(proof, f))
+      return false;
   }
   return check_variables(proof) && check_contributions(proof);
 }

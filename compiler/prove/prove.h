@@ -1,7 +1,7 @@
 // The proofs of a plan, for all tasks together.
 //
-// Purpose: what would hang, race, lose a gradient or overrun memory at run time is found here, before a
-// program exists:
+// Purpose: what would hang, race, lose a gradient or overrun memory at run time is found here,
+// before a program exists:
 //   (a) every send has exactly one receive of the same size, and nobody waits in a circle;
 //   (b) all replicas compute the same graph, on devices and shards of their own;
 //   (c) every parameter is updated exactly once a step, by its owner, from a complete sum;
@@ -23,8 +23,8 @@ struct dtg_strbuf;
 bool dtg_prove(const struct dtg_partition *partition, const struct dtg_plan *plan,
                struct dtg_strbuf *why);
 
-// The same claims (a), (b), (c) for every replica, client, owner, element and message one by one, and
-// (d) pair by pair. For small clusters: cost messages times shards, and buffers squared.
+// The same claims (a), (b), (c) for every replica, client, owner, element and message one by one,
+// and (d) pair by pair. For small clusters: cost messages times shards, and buffers squared.
 bool dtg_prove_unfolded(const struct dtg_partition *partition, const struct dtg_plan *plan,
                         struct dtg_strbuf *why);
 

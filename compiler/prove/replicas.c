@@ -1,5 +1,5 @@
-// (b) All replicas compute the same graph, on devices and shards of their own; (a) which of them are
-// started, fed and asked by a message.
+// (b) All replicas compute the same graph, on devices and shards of their own; (a) which of them
+// are started, fed and asked by a message.
 #include "compiler/prove/internal.h"
 
 #include "compiler/ir/op.h"
@@ -21,8 +21,7 @@ static bool check_families(struct dtg_proof *proof) {
                             (unsigned long long)last);
     // Strides that leave room for the inner ones keep the devices apart.
     if ((set->inner > 1 && set->inner_stride == 0) ||
-        (set->outer > 1 &&
-         set->outer_stride <= (set->inner - 1) * (uint64_t)set->inner_stride))
+        (set->outer > 1 && set->outer_stride <= (set->inner - 1) * (uint64_t)set->inner_stride))
       return dtg_proof_fail(proof, "replicas: two replicas are on one device");
     next += count;
   }
@@ -61,7 +60,8 @@ static bool check_clients(struct dtg_proof *proof) {
       count++;
     }
   }
-  if (clients == r->clients && count == r->replicas) return true;
+  if (clients == r->clients && count == r->replicas)
+    return true;
   return dtg_proof_fail(proof, "replicas: %u clients of %u drive %u replicas of %u", clients,
                         r->clients, count, r->replicas);
 }
@@ -70,11 +70,14 @@ static bool check_clients(struct dtg_proof *proof) {
 static bool check_part(struct dtg_proof *proof, const struct dtg_graph *graph) {
   const struct dtg_part *found = NULL;
   for (size_t i = 0; i < proof->p->parts.len; i++) {
-    if (proof->p->parts.data[i].graph != graph) continue;
-    if (found) return dtg_proof_fail(proof, "replicas: the %s graph has two parts", graph->name);
+    if (proof->p->parts.data[i].graph != graph)
+      continue;
+    if (found)
+      return dtg_proof_fail(proof, "replicas: the %s graph has two parts", graph->name);
     found = &proof->p->parts.data[i];
   }
-  if (!found) return dtg_proof_fail(proof, "replicas: nobody runs the %s graph", graph->name);
+  if (!found)
+    return dtg_proof_fail(proof, "replicas: nobody runs the %s graph", graph->name);
   bool update = graph == proof->r->module->update && proof->r->owners.len > 0;
   size_t devices = update ? proof->r->owners.len : proof->r->replicas;
   if (found->devices != devices)
@@ -92,16 +95,18 @@ static bool check_nodes(struct dtg_proof *proof, const struct dtg_graph *graph) 
   uint32_t device = dtg_replica_device(proof->r, 0);
   for (uint32_t n = 0; n < graph->nodes.len; n++)
     if (dtg_graph_node(graph, n)->device != device)
-      return dtg_proof_fail(proof, "replicas: node %%%u of the %s graph is away from its replica", n,
-                            graph->name);
+      return dtg_proof_fail(proof, "replicas: node %%%u of the %s graph is away from its replica",
+                            n, graph->name);
   return true;
 }
 
 bool dtg_prove_replicas(struct dtg_proof *proof) {
   const struct dtg_module *module = proof->r->module;
   const struct dtg_graph *graphs[] = {module->train, module->eval, module->tail};
-  if (proof->r->replicas == 0) return dtg_proof_fail(proof, "replicas: there is none");
-  if (!check_families(proof) || !check_shards(proof) || !check_clients(proof)) return false;
+  if (proof->r->replicas == 0)
+    return dtg_proof_fail(proof, "replicas: there is none");
+  if (!check_families(proof) || !check_shards(proof) || !check_clients(proof))
+    return false;
   for (size_t g = 0; g < sizeof graphs / sizeof *graphs; g++)
     if (graphs[g] && (!check_part(proof, graphs[g]) || !check_nodes(proof, graphs[g])))
       return false;
@@ -127,7 +132,8 @@ static bool check_driven(struct dtg_proof *proof, const struct dtg_transfer *t,
     if (clients->count == 1 && dtg_replica_client(proof->r, replica) == clients->first &&
         is_remote(proof, replica))
       continue;
-    return dtg_proof_fail(proof, "control: %s reaches a replica of another client, or of its own task",
+    return dtg_proof_fail(proof,
+                          "control: %s reaches a replica of another client, or of its own task",
                           dtg_proof_transfer_text(proof, t));
   }
   return true;
@@ -137,7 +143,8 @@ static int64_t wanted_bytes(const struct dtg_proof *proof, const struct dtg_tran
   const struct dtg_replication *r = proof->r;
   if (t->kind == DTG_TRANSFER_FEED)
     return dtg_proof_row_bytes(proof) * (r->model->train.batch / r->replicas);
-  if (t->kind == DTG_TRANSFER_FETCH) return dtg_proof_scalar_bytes(proof) * t->from.sums;
+  if (t->kind == DTG_TRANSFER_FETCH)
+    return dtg_proof_scalar_bytes(proof) * t->from.sums;
   return 0;
 }
 
@@ -146,7 +153,8 @@ static uint64_t sums_of_client(const struct dtg_proof *proof, uint32_t client) {
   uint64_t sums = 0;
   for (size_t i = 0; i < r->client_families.len; i++) {
     const struct dtg_client_family *f = &r->client_families.data[i];
-    if (client < f->first || client - f->first >= f->count) continue;
+    if (client < f->first || client - f->first >= f->count)
+      continue;
     for (uint32_t k = 0; k < f->replicas_each; k++)
       sums += dtg_replica_sums(r, f->first_replica + (client - f->first) * f->replicas_each + k);
   }
@@ -169,10 +177,13 @@ static bool check_report(struct dtg_proof *proof, const struct dtg_transfer *t) 
 }
 
 static bool check_control_row(struct dtg_proof *proof, const struct dtg_transfer *t) {
-  if (t->kind == DTG_TRANSFER_REPORT) return check_report(proof, t);
+  if (t->kind == DTG_TRANSFER_REPORT)
+    return check_report(proof, t);
   bool fetch = t->kind == DTG_TRANSFER_FETCH;
-  if (!check_driven(proof, t, fetch ? &t->to : &t->from, fetch ? &t->from : &t->to)) return false;
-  if (t->bytes == wanted_bytes(proof, t)) return true;
+  if (!check_driven(proof, t, fetch ? &t->to : &t->from, fetch ? &t->from : &t->to))
+    return false;
+  if (t->bytes == wanted_bytes(proof, t))
+    return true;
   return dtg_proof_fail(proof, "control: %s has %lld bytes instead of %lld",
                         dtg_proof_transfer_text(proof, t), (long long)t->bytes,
                         (long long)wanted_bytes(proof, t));
@@ -182,8 +193,10 @@ bool dtg_prove_control(struct dtg_proof *proof) {
   static const enum dtg_transfer_kind kinds[] = {DTG_TRANSFER_START, DTG_TRANSFER_FEED,
                                                  DTG_TRANSFER_FETCH, DTG_TRANSFER_REPORT};
   uint64_t messages[DTG_TRANSFER_KINDS] = {0}, wanted[DTG_TRANSFER_KINDS] = {0};
-  if (proof->r->single || !proof->r->module->train) return true;
-  for (uint32_t i = 0; i < proof->r->replicas; i++) wanted[DTG_TRANSFER_START] += is_remote(proof, i);
+  if (proof->r->single || !proof->r->module->train)
+    return true;
+  for (uint32_t i = 0; i < proof->r->replicas; i++)
+    wanted[DTG_TRANSFER_START] += is_remote(proof, i);
   wanted[DTG_TRANSFER_FEED] = wanted[DTG_TRANSFER_FETCH] = wanted[DTG_TRANSFER_START];
   wanted[DTG_TRANSFER_REPORT] = proof->r->clients - 1;
   for (size_t i = 0; i < proof->p->sends.len; i++) {
@@ -191,7 +204,8 @@ bool dtg_prove_control(struct dtg_proof *proof) {
     if (t->kind == DTG_TRANSFER_PUSH || t->kind == DTG_TRANSFER_NORM ||
         t->kind == DTG_TRANSFER_PUBLISH)
       continue;
-    if (!check_control_row(proof, t)) return false;
+    if (!check_control_row(proof, t))
+      return false;
     messages[t->kind] += t->messages;
   }
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)

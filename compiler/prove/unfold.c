@@ -4,13 +4,16 @@
 
 uint32_t dtg_unfold_subtrees(int64_t low, int64_t high, int64_t begin, int64_t end,
                              uint32_t *seen) {
-  if (high <= begin || end <= low) return 0;
+  if (high <= begin || end <= low)
+    return 0;
   if (begin <= low && high <= end) {
-    for (int64_t shard = low; shard < high; shard++) seen[shard]++;
+    for (int64_t shard = low; shard < high; shard++)
+      seen[shard]++;
     return 1;
   }
   int64_t half = 1;
-  while (2 * half < high - low) half *= 2;
+  while (2 * half < high - low)
+    half *= 2;
   return dtg_unfold_subtrees(low, low + half, begin, end, seen) +
          dtg_unfold_subtrees(low + half, high, begin, end, seen);
 }
@@ -30,9 +33,11 @@ static bool place_replicas(struct dtg_unfolded *u) {
         uint32_t device =
             f->devices.base + a * f->devices.outer_stride + b * f->devices.inner_stride;
         if (replica >= u->replicas || times[replica]++)
-          return dtg_proof_fail(u->proof, "replicas: replica %u is missing or there twice", replica);
+          return dtg_proof_fail(u->proof, "replicas: replica %u is missing or there twice",
+                                replica);
         if (device >= devices || used[device])
-          return dtg_proof_fail(u->proof, "replicas: two replicas are on one device, or one on none");
+          return dtg_proof_fail(u->proof,
+                                "replicas: two replicas are on one device, or one on none");
         used[device] = true;
         u->device[u->clients + replica] = device;
         u->task[u->clients + replica] = dtg_device_task(r->cluster, device);
@@ -66,9 +71,11 @@ static bool place_clients(struct dtg_unfolded *u) {
     }
   }
   for (uint32_t i = 0; i < u->clients; i++)
-    if (!named[i]) return dtg_proof_fail(u->proof, "replicas: client %u is missing", i);
+    if (!named[i])
+      return dtg_proof_fail(u->proof, "replicas: client %u is missing", i);
   for (uint32_t i = 0; i < u->replicas; i++)
-    if (!times[i]) return dtg_proof_fail(u->proof, "replicas: replica %u has no client", i);
+    if (!times[i])
+      return dtg_proof_fail(u->proof, "replicas: replica %u has no client", i);
   return true;
 }
 
@@ -94,7 +101,8 @@ static bool check_classes(struct dtg_unfolded *u) {
   uint32_t all = 0;
   for (size_t i = 0; i < sums->classes.len; i++) {
     uint32_t replicas = 0;
-    for (uint32_t r = 0; r < u->replicas; r++) replicas += u->sums[r] == sums->classes.data[i].sums;
+    for (uint32_t r = 0; r < u->replicas; r++)
+      replicas += u->sums[r] == sums->classes.data[i].sums;
     all += replicas;
     if (replicas != sums->classes.data[i].replicas)
       return dtg_proof_fail(u->proof, "updates: %u replicas with %u partial sums are counted as %u",
@@ -111,7 +119,8 @@ bool dtg_unfold_parties(struct dtg_unfolded *u) {
   u->replicas = r->replicas;
   u->owners = (uint32_t)r->owners.len;
   u->parties = u->clients + u->replicas + u->owners;
-  if (u->replicas == 0) return dtg_proof_fail(u->proof, "replicas: there is none");
+  if (u->replicas == 0)
+    return dtg_proof_fail(u->proof, "replicas: there is none");
   u->device = DTG_NEW_ARRAY(scratch, uint32_t, u->parties);
   u->task = DTG_NEW_ARRAY(scratch, uint32_t, u->parties);
   u->client = DTG_NEW_ARRAY(scratch, uint32_t, u->replicas);
@@ -126,14 +135,19 @@ bool dtg_unfold_parties(struct dtg_unfolded *u) {
 
 // ---- messages ----
 
-static int order(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
+static int order(uint64_t a, uint64_t b) {
+  return (a > b) - (a < b);
+}
 
 static int compare_messages(const void *left, const void *right) {
   const struct dtg_message *a = left, *b = right;
   int way = order(a->kind, b->kind);
-  if (!way) way = order(a->phase, b->phase);
-  if (!way) way = order(a->from, b->from);
-  if (!way) way = order(a->to, b->to);
+  if (!way)
+    way = order(a->phase, b->phase);
+  if (!way)
+    way = order(a->from, b->from);
+  if (!way)
+    way = order(a->to, b->to);
   return way;
 }
 
@@ -176,11 +190,13 @@ static bool expand_row(struct dtg_unfolded *u, const struct dtg_transfer *t,
       if (a == b || shared || !is_member(u, &t->from, t->from.first + i) ||
           !is_member(u, &t->to, t->to.first + k))
         continue;
-      struct dtg_message m = {t->kind, t->phase, t->next_phase, a, b, t->before, t->after, t->bytes};
+      struct dtg_message m = {t->kind, t->phase,  t->next_phase, a,
+                              b,       t->before, t->after,      t->bytes};
       dtg_vec_push(&u->proof->scratch, &out->rows, m);
       count++;
     }
-  if (count == t->messages) return true;
+  if (count == t->messages)
+    return true;
   return dtg_proof_fail(u->proof, "transfers: a row counts %llu messages where there are %llu",
                         (unsigned long long)t->messages, (unsigned long long)count);
 }
@@ -188,8 +204,10 @@ static bool expand_row(struct dtg_unfolded *u, const struct dtg_transfer *t,
 static bool expand_rows(struct dtg_unfolded *u, const struct dtg_transfer *rows, size_t count,
                         const char *verb, struct message_list *out) {
   for (size_t i = 0; i < count; i++)
-    if (!expand_row(u, &rows[i], out)) return false;
-  if (out->rows.len == 0) return true;
+    if (!expand_row(u, &rows[i], out))
+      return false;
+  if (out->rows.len == 0)
+    return true;
   qsort(out->rows.data, out->rows.len, sizeof *out->rows.data, compare_messages);
   for (size_t i = 1; i < out->rows.len; i++)
     if (compare_messages(&out->rows.data[i - 1], &out->rows.data[i]) == 0)
@@ -202,17 +220,19 @@ static bool match(struct dtg_unfolded *u, const struct message_list *sends,
                   const struct message_list *receives) {
   size_t s = 0, r = 0;
   while (s < sends->rows.len || r < receives->rows.len) {
-    int way = s == sends->rows.len      ? 1
-              : r == receives->rows.len ? -1
-                                        : compare_messages(&sends->rows.data[s],
-                                                           &receives->rows.data[r]);
+    int way = s == sends->rows.len ? 1
+              : r == receives->rows.len
+                  ? -1
+                  : compare_messages(&sends->rows.data[s], &receives->rows.data[r]);
     if (way != 0)
-      return dtg_proof_fail(u->proof, "transfers: %s is %s",
-                            message_text(u, way < 0 ? &sends->rows.data[s] : &receives->rows.data[r]),
-                            way < 0 ? "sent and never received" : "waited for and never sent");
+      return dtg_proof_fail(
+          u->proof, "transfers: %s is %s",
+          message_text(u, way < 0 ? &sends->rows.data[s] : &receives->rows.data[r]),
+          way < 0 ? "sent and never received" : "waited for and never sent");
     const struct dtg_message *a = &sends->rows.data[s++], *b = &receives->rows.data[r++];
     if (a->bytes != b->bytes)
-      return dtg_proof_fail(u->proof, "transfers: %s is sent with %lld bytes and received with %lld",
+      return dtg_proof_fail(u->proof,
+                            "transfers: %s is sent with %lld bytes and received with %lld",
                             message_text(u, a), (long long)a->bytes, (long long)b->bytes);
     if (a->before != b->before || a->after != b->after || a->next_phase != b->next_phase)
       return dtg_proof_fail(u->proof, "transfers: %s joins other events for its ends",
@@ -236,20 +256,21 @@ bool dtg_unfold_messages(struct dtg_unfolded *u) {
 const struct dtg_message *dtg_unfold_find(const struct dtg_unfolded *u, enum dtg_transfer_kind kind,
                                           uint32_t phase, uint32_t from, uint32_t to) {
   struct dtg_message key = {.kind = kind, .phase = phase, .from = from, .to = to};
-  if (u->count == 0) return NULL;
+  if (u->count == 0)
+    return NULL;
   return bsearch(&key, u->messages, u->count, sizeof key, compare_messages);
 }
 
 size_t dtg_unfold_count(const struct dtg_unfolded *u, enum dtg_transfer_kind kind) {
   size_t count = 0;
-  for (size_t i = 0; i < u->count; i++) count += u->messages[i].kind == kind;
+  for (size_t i = 0; i < u->count; i++)
+    count += u->messages[i].kind == kind;
   return count;
 }
 
 bool dtg_prove_unfolded(const struct dtg_partition *partition, const struct dtg_plan *plan,
                         struct dtg_strbuf *why) {
-  struct dtg_proof proof = {
-      .p = partition, .r = partition->replication, .plan = plan, .why = why};
+  struct dtg_proof proof = {.p = partition, .r = partition->replication, .plan = plan, .why = why};
   struct dtg_unfolded u = {.proof = &proof};
   bool good = dtg_unfold_parties(&u) && dtg_unfold_messages(&u) && dtg_unfold_waits(&u) &&
               dtg_unfold_control(&u) && dtg_unfold_updates(&u) && (!plan || dtg_unfold_memory(&u));

@@ -16,10 +16,10 @@ struct dtg_message {
 struct dtg_unfolded {
   struct dtg_proof *proof;
   uint32_t clients, replicas, owners, parties;
-  uint32_t *device; // by party; of a client: DTG_NO_DEVICE
-  uint32_t *task;   // by party
-  uint32_t *client; // by replica
-  uint32_t *sums;   // by replica: partial sums
+  uint32_t *device;             // by party; of a client: DTG_NO_DEVICE
+  uint32_t *task;               // by party
+  uint32_t *client;             // by replica
+  uint32_t *sums;               // by replica: partial sums
   struct dtg_message *messages; // sorted by (kind, phase, from, to)
   size_t count;
 };

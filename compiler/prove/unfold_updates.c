@@ -16,23 +16,24 @@ static bool check_graph(struct dtg_unfolded *u, const struct dtg_graph *graph) {
   uint32_t *seen = DTG_NEW_ARRAY(&u->proof->scratch, uint32_t, graph->nodes.len);
   for (size_t i = 0; i < p->parts.len; i++) {
     const struct dtg_part *part = &p->parts.data[i];
-    if (part->graph != graph) continue;
+    if (part->graph != graph)
+      continue;
     if (part->devices != wanted)
       return dtg_proof_fail(u->proof, "replicas: %u devices of %u run the %s graph", part->devices,
                             wanted, graph->name);
     for (size_t k = 0; k < part->nodes.len; k++)
       if (part->nodes.data[k] >= graph->nodes.len || seen[part->nodes.data[k]]++ ||
           (k > 0 && part->nodes.data[k] < part->nodes.data[k - 1]))
-        return dtg_proof_fail(u->proof, "replicas: a node of the %s graph runs twice or out of order",
-                              graph->name);
+        return dtg_proof_fail(
+            u->proof, "replicas: a node of the %s graph runs twice or out of order", graph->name);
   }
   for (uint32_t n = 0; n < graph->nodes.len; n++) {
     if (seen[n] != 1)
       return dtg_proof_fail(u->proof, "replicas: node %%%u of the %s graph is not in its part", n,
                             graph->name);
     if (!update && dtg_graph_node(graph, n)->device != u->device[u->clients])
-      return dtg_proof_fail(u->proof, "replicas: node %%%u of the %s graph is away from its replica", n,
-                            graph->name);
+      return dtg_proof_fail(
+          u->proof, "replicas: node %%%u of the %s graph is away from its replica", n, graph->name);
   }
   return true;
 }
@@ -41,7 +42,8 @@ static bool check_graphs(struct dtg_unfolded *u) {
   const struct dtg_module *m = u->proof->r->module;
   const struct dtg_graph *graphs[] = {m->train, m->eval, m->tail, m->update};
   for (size_t g = 0; g < sizeof graphs / sizeof *graphs; g++)
-    if (graphs[g] && !check_graph(u, graphs[g])) return false;
+    if (graphs[g] && !check_graph(u, graphs[g]))
+      return false;
   return true;
 }
 
@@ -50,8 +52,10 @@ static bool check_graphs(struct dtg_unfolded *u) {
 // 16,384 elements rounded up to whole rows, from the words of the specification.
 static int64_t block_of(const struct dtg_shape *shape) {
   int64_t row = 1, rows = 1;
-  for (uint32_t i = 1; i < shape->rank; i++) row *= shape->dims[i];
-  while (rows * row < 16384 && (shape->rank == 0 || rows < shape->dims[0]) && shape->rank > 0) rows++;
+  for (uint32_t i = 1; i < shape->rank; i++)
+    row *= shape->dims[i];
+  while (rows * row < 16384 && (shape->rank == 0 || rows < shape->dims[0]) && shape->rank > 0)
+    rows++;
   return rows * row;
 }
 
@@ -60,12 +64,15 @@ static bool mark_elements(struct dtg_unfolded *u, uint32_t v, uint32_t *owner_of
   const struct dtg_replication *r = u->proof->r;
   const struct dtg_shape *shape = &variable_at(u, v)->type.shape;
   int64_t count = dtg_shape_count(shape), block = block_of(shape);
-  for (int64_t e = 0; e < count; e++) owner_of[e] = UINT32_MAX;
+  for (int64_t e = 0; e < count; e++)
+    owner_of[e] = UINT32_MAX;
   for (size_t i = 0; i < r->slices.len; i++) {
     const struct dtg_slice *s = &r->slices.data[i];
     uint32_t owner = 0;
-    if (s->variable != v) continue;
-    while (owner < u->owners && r->owners.data[owner] != s->owner) owner++;
+    if (s->variable != v)
+      continue;
+    while (owner < u->owners && r->owners.data[owner] != s->owner)
+      owner++;
     if (owner == u->owners || s->elements <= 0 || s->first < 0 || s->first + s->elements > count)
       return dtg_proof_fail(u->proof, "updates: a slice of `%s` has no owner, or no elements",
                             variable_at(u, v)->path);
@@ -74,8 +81,8 @@ static bool mark_elements(struct dtg_unfolded *u, uint32_t v, uint32_t *owner_of
                             variable_at(u, v)->path, (long long)block);
     for (int64_t e = s->first; e < s->first + s->elements; e++) {
       if (owner_of[e] != UINT32_MAX)
-        return dtg_proof_fail(u->proof, "updates: element %lld of `%s` has two owners", (long long)e,
-                              variable_at(u, v)->path);
+        return dtg_proof_fail(u->proof, "updates: element %lld of `%s` has two owners",
+                              (long long)e, variable_at(u, v)->path);
       owner_of[e] = owner;
     }
   }
@@ -98,7 +105,8 @@ static void add_blocks(struct dtg_unfolded *u, const struct dtg_update_split *sp
   int64_t block = block_of(shape);
   for (size_t i = 0; i < split->exchanges.len; i++) {
     const struct dtg_update_exchange *e = &split->exchanges.data[i];
-    if (e->variable != v || e->phase >= totals->phases) continue;
+    if (e->variable != v || e->phase >= totals->phases)
+      continue;
     for (int64_t at = 0; at < dtg_shape_count(shape); at += block)
       totals->norm[e->phase * u->owners + owner_of[at]] += 4;
   }
@@ -109,13 +117,16 @@ static bool add_variable(struct dtg_unfolded *u, const struct dtg_update_split *
   int64_t count = dtg_shape_count(&variable_at(u, v)->type.shape);
   int64_t size = (int64_t)dtg_dtype_size(variable_at(u, v)->type.dtype);
   uint32_t *owner_of = DTG_NEW_ARRAY(&u->proof->scratch, uint32_t, count);
-  if (!mark_elements(u, v, owner_of)) return false;
+  if (!mark_elements(u, v, owner_of))
+    return false;
   bool reduced = dtg_proof_is_reduced(u->proof, v);
   for (int64_t e = 0; e < count; e++) {
     totals->publish[owner_of[e]] += size;
-    if (reduced) totals->push[owner_of[e]] += size;
+    if (reduced)
+      totals->push[owner_of[e]] += size;
   }
-  if (split) add_blocks(u, split, v, owner_of, totals);
+  if (split)
+    add_blocks(u, split, v, owner_of, totals);
   return true;
 }
 
@@ -141,7 +152,8 @@ static uint32_t times_updated(const struct dtg_module *module, uint32_t v) {
 static bool check_once(struct dtg_unfolded *u) {
   const struct dtg_module *module = u->proof->r->module;
   size_t reduced = 0, updated = 0, wanted = 0;
-  if (!module->train || !module->update) return true;
+  if (!module->train || !module->update)
+    return true;
   for (uint32_t v = 0; v < module->variables.len; v++) {
     uint32_t sums = times_reduced(u->proof->r, v), news = times_updated(module, v);
     bool param = variable_at(u, v)->kind == DTG_VARIABLE_PARAM;
@@ -157,19 +169,23 @@ static bool check_once(struct dtg_unfolded *u) {
   for (size_t i = 0; i < u->proof->r->reductions.len; i++)
     wanted += u->proof->r->reductions.data[i].kind == DTG_ROOT_GRAD ||
               u->proof->r->reductions.data[i].kind == DTG_ROOT_STATE;
-  if (reduced == wanted && updated == module->update->roots.len) return true;
+  if (reduced == wanted && updated == module->update->roots.len)
+    return true;
   return dtg_proof_fail(u->proof, "updates: what is no variable is reduced or updated");
 }
 
 // ---- messages ----
 
-static bool expect(struct dtg_unfolded *u, enum dtg_transfer_kind kind, uint32_t phase, uint32_t from,
-                   uint32_t to, int64_t bytes, size_t *count) {
-  if (bytes == 0 || u->device[from] == u->device[to]) return true;
+static bool expect(struct dtg_unfolded *u, enum dtg_transfer_kind kind, uint32_t phase,
+                   uint32_t from, uint32_t to, int64_t bytes, size_t *count) {
+  if (bytes == 0 || u->device[from] == u->device[to])
+    return true;
   const struct dtg_message *m = dtg_unfold_find(u, kind, phase, from, to);
   ++*count;
-  if (m && m->bytes == bytes) return true;
-  return dtg_proof_fail(u->proof, "updates: %s from party %u to party %u is missing or not of %lld bytes",
+  if (m && m->bytes == bytes)
+    return true;
+  return dtg_proof_fail(u->proof,
+                        "updates: %s from party %u to party %u is missing or not of %lld bytes",
                         dtg_transfer_name(kind), from, to, (long long)bytes);
 }
 
@@ -186,8 +202,9 @@ static bool check_owner(struct dtg_unfolded *u, uint32_t o, const struct totals 
   }
   for (uint32_t phase = 0; phase < totals->phases; phase++)
     for (uint32_t other = 0; other < u->owners; other++)
-      if (other != o && !expect(u, DTG_TRANSFER_NORM, phase, owner, u->clients + u->replicas + other,
-                                totals->norm[phase * u->owners + o], &count[DTG_TRANSFER_NORM]))
+      if (other != o &&
+          !expect(u, DTG_TRANSFER_NORM, phase, owner, u->clients + u->replicas + other,
+                  totals->norm[phase * u->owners + o], &count[DTG_TRANSFER_NORM]))
         return false;
   return true;
 }
@@ -199,7 +216,8 @@ static bool check_messages(struct dtg_unfolded *u, const struct totals *totals) 
   if (u->proof->r->single || !u->proof->r->module->train)
     return u->count == 0 || dtg_proof_fail(u->proof, "updates: one device sends to itself");
   for (uint32_t o = 0; o < u->owners; o++)
-    if (!check_owner(u, o, totals, count)) return false;
+    if (!check_owner(u, o, totals, count))
+      return false;
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
     if (dtg_unfold_count(u, kinds[k]) != count[kinds[k]])
       return dtg_proof_fail(u->proof, "updates: there are %s messages that nobody asked for",
@@ -215,7 +233,8 @@ bool dtg_unfold_updates(struct dtg_unfolded *u) {
                           .norm = DTG_NEW_ARRAY(scratch, int64_t, u->owners * u->proof->p->phases),
                           .phases = u->proof->p->phases};
   const struct dtg_update_split *split = NULL;
-  if (!check_graphs(u) || !check_once(u)) return false;
+  if (!check_graphs(u) || !check_once(u))
+    return false;
   if (module->update)
     split = dtg_update_split_new(scratch, module, dtg_groups_new(scratch, module->update));
   for (size_t i = 0; i < u->proof->r->slices.len; i++) {
@@ -246,9 +265,11 @@ static bool takes_over(const struct dtg_plan_function *f, uint32_t a, uint32_t b
 static bool check_steps(struct dtg_unfolded *u, const struct dtg_plan_function *f) {
   for (uint32_t group = 0; group < f->graph->group_count; group++) {
     uint32_t times = 0;
-    for (size_t s = 0; s < f->steps.len; s++) times += f->steps.data[s].group == group;
+    for (size_t s = 0; s < f->steps.len; s++)
+      times += f->steps.data[s].group == group;
     if (times != 1)
-      return dtg_proof_fail(u->proof, "updates: group %u of %s runs %u times", group, f->name, times);
+      return dtg_proof_fail(u->proof, "updates: group %u of %s runs %u times", group, f->name,
+                            times);
   }
   return f->steps.len == f->graph->group_count ||
          dtg_proof_fail(u->proof, "updates: a step of %s runs no group", f->name);
@@ -262,7 +283,8 @@ static bool check_peak(struct dtg_unfolded *u, const struct dtg_plan_function *f
     for (uint32_t i = 0; i < f->buffers.len; i++) {
       const struct dtg_plan_buffer *b = &f->buffers.data[i];
       bool shares = b->in_place_of != DTG_NO_NODE && b->first_step == step;
-      if (b->at.space == DTG_SPACE_ARENA && b->first_step <= step && step <= b->last_step && !shares)
+      if (b->at.space == DTG_SPACE_ARENA && b->first_step <= step && step <= b->last_step &&
+          !shares)
         live += b->bytes;
     }
     peak = live > peak ? live : peak;
@@ -278,13 +300,13 @@ static bool check_function(struct dtg_unfolded *u, const struct dtg_plan_functio
     if (b->at.space == DTG_SPACE_ARENA &&
         (b->at.offset < 0 || b->at.offset + b->bytes > f->arena_bytes ||
          b->first_step > b->last_step || b->first_step >= f->steps.len))
-      return dtg_proof_fail(u->proof, "memory: buffer %u of %s lies outside its arena or its steps", i,
-                            f->name);
+      return dtg_proof_fail(u->proof, "memory: buffer %u of %s lies outside its arena or its steps",
+                            i, f->name);
     for (uint32_t k = 0; k < i; k++)
       if (meet(b, &f->buffers.data[k]) && !takes_over(f, i, k) && !takes_over(f, k, i))
-        return dtg_proof_fail(u->proof,
-                              "memory: buffers %u and %u of %s live at the same time in the same memory",
-                              k, i, f->name);
+        return dtg_proof_fail(
+            u->proof, "memory: buffers %u and %u of %s live at the same time in the same memory", k,
+            i, f->name);
   }
   return check_steps(u, f) && check_peak(u, f);
 }
@@ -292,7 +314,8 @@ static bool check_function(struct dtg_unfolded *u, const struct dtg_plan_functio
 static bool check_variables(struct dtg_unfolded *u) {
   const struct dtg_plan *plan = u->proof->plan;
   for (uint32_t a = 0; a < plan->module->variables.len; a++) {
-    int64_t begin = plan->variable_offsets[a], end = begin + dtg_type_bytes(&variable_at(u, a)->type);
+    int64_t begin = plan->variable_offsets[a],
+            end = begin + dtg_type_bytes(&variable_at(u, a)->type);
     bool good = begin >= 0 && end <= plan->variables_bytes;
     for (uint32_t b = 0; b < a && good; b++)
       good = plan->variable_offsets[b] >= end ||
@@ -314,7 +337,8 @@ static bool check_contributions(struct dtg_unfolded *u) {
       good = y->offset >= end || y->offset + dtg_type_bytes(&y->type) <= x->offset;
     }
     if (!good)
-      return dtg_proof_fail(u->proof, "memory: contributions %u lies in other memory than its own", a);
+      return dtg_proof_fail(u->proof, "memory: contributions %u lies in other memory than its own",
+                            a);
   }
   return true;
 }

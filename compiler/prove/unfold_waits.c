@@ -66,7 +66,8 @@ static void add_shared(struct graph *g) {
     }
     for (uint32_t o = 0; o < u->owners; o++) {
       uint32_t owner = u->clients + u->replicas + o;
-      if (u->device[owner] != u->device[party]) continue;
+      if (u->device[owner] != u->device[party])
+        continue;
       add_in_step(g, party, DTG_EVENT_COMPUTE, 0, owner, DTG_EVENT_REDUCE, 0);
       add_in_step(g, owner, DTG_EVENT_REDUCE, g->phases - 1, party, DTG_EVENT_COPY, 0);
     }
@@ -78,7 +79,8 @@ static bool add_messages(struct graph *g) {
     const struct dtg_message *m = &g->u->messages[i];
     if ((m->before == DTG_EVENT_REDUCE && m->phase >= g->phases) ||
         (m->after == DTG_EVENT_REDUCE && m->next_phase >= g->phases))
-      return dtg_proof_fail(g->u->proof, "waits: a message of a phase that the update does not have");
+      return dtg_proof_fail(g->u->proof,
+                            "waits: a message of a phase that the update does not have");
     add_in_step(g, m->from, m->before, m->phase, m->to, m->after, m->next_phase);
   }
   return true;
@@ -96,27 +98,33 @@ static bool take_away(struct graph *g, uint32_t nodes) {
     start[g->edges.data[i].from + 1]++;
     waits[g->edges.data[i].to]++;
   }
-  for (uint32_t n = 0; n < nodes; n++) start[n + 1] += start[n];
+  for (uint32_t n = 0; n < nodes; n++)
+    start[n + 1] += start[n];
   for (size_t i = g->edges.len; i-- > 0;) {
     uint32_t from = g->edges.data[i].from;
     next[--start[from + 1]] = g->edges.data[i].to;
   }
   // start[n + 1] is now where the edges of n begin.
   for (uint32_t n = 0; n < nodes; n++)
-    if (!waits[n]) ready[count++] = n;
+    if (!waits[n])
+      ready[count++] = n;
   for (; done < count; done++) {
     uint32_t n = ready[done];
     uint32_t end = n + 2 <= nodes ? start[n + 2] : (uint32_t)g->edges.len;
     for (uint32_t i = start[n + 1]; i < end; i++)
-      if (--waits[next[i]] == 0) ready[count++] = next[i];
+      if (--waits[next[i]] == 0)
+        ready[count++] = next[i];
   }
-  if (done == nodes) return true;
-  return dtg_proof_fail(g->u->proof, "waits: the wait graph has a cycle among %u events", nodes - done);
+  if (done == nodes)
+    return true;
+  return dtg_proof_fail(g->u->proof, "waits: the wait graph has a cycle among %u events",
+                        nodes - done);
 }
 
 bool dtg_unfold_waits(struct dtg_unfolded *u) {
   struct graph g = {.u = u, .phases = u->proof->p->phases};
-  if (g.phases == 0) return dtg_proof_fail(u->proof, "waits: the update has no phase");
+  if (g.phases == 0)
+    return dtg_proof_fail(u->proof, "waits: the update has no phase");
   g.each = DTG_EVENT_COUNT + g.phases;
   add_parties(&g);
   add_shared(&g);
@@ -128,8 +136,10 @@ bool dtg_unfold_waits(struct dtg_unfolded *u) {
 static bool expect(struct dtg_unfolded *u, enum dtg_transfer_kind kind, uint32_t from, uint32_t to,
                    int64_t bytes) {
   const struct dtg_message *m = dtg_unfold_find(u, kind, 0, from, to);
-  if (m && m->bytes == bytes) return true;
-  return dtg_proof_fail(u->proof, "control: %s from party %u to party %u is missing or not of %lld bytes",
+  if (m && m->bytes == bytes)
+    return true;
+  return dtg_proof_fail(u->proof,
+                        "control: %s from party %u to party %u is missing or not of %lld bytes",
                         dtg_transfer_name(kind), from, to, (long long)bytes);
 }
 
@@ -138,10 +148,12 @@ bool dtg_unfold_control(struct dtg_unfolded *u) {
   int64_t scalars = dtg_proof_scalar_bytes(u->proof);
   int64_t rows = dtg_proof_row_bytes(u->proof) * (r->model->train.batch / u->replicas);
   size_t remote = 0;
-  if (r->single || !r->module->train) return true;
+  if (r->single || !r->module->train)
+    return true;
   for (uint32_t i = 0; i < u->replicas; i++) {
     uint32_t party = u->clients + i, client = u->client[i];
-    if (u->task[party] == u->task[client]) continue;
+    if (u->task[party] == u->task[client])
+      continue;
     remote++;
     if (!expect(u, DTG_TRANSFER_START, client, party, 0) ||
         !expect(u, DTG_TRANSFER_FEED, client, party, rows) ||
@@ -150,8 +162,10 @@ bool dtg_unfold_control(struct dtg_unfolded *u) {
   }
   for (uint32_t c = 1; c < u->clients; c++) {
     int64_t sums = 0;
-    for (uint32_t i = 0; i < u->replicas; i++) sums += u->client[i] == c ? u->sums[i] : 0;
-    if (!expect(u, DTG_TRANSFER_REPORT, c, 0, scalars * sums)) return false;
+    for (uint32_t i = 0; i < u->replicas; i++)
+      sums += u->client[i] == c ? u->sums[i] : 0;
+    if (!expect(u, DTG_TRANSFER_REPORT, c, 0, scalars * sums))
+      return false;
   }
   if (dtg_unfold_count(u, DTG_TRANSFER_START) == remote &&
       dtg_unfold_count(u, DTG_TRANSFER_FEED) == remote &&

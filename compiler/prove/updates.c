@@ -26,8 +26,8 @@ static bool check_slice(struct dtg_proof *proof, const struct dtg_slice *s, int6
                           v->path, (long long)end, (long long)block);
   size_t index;
   if (!dtg_owner_find(proof->r, s->owner, &index))
-    return dtg_proof_fail(proof, "updates: device %u owns elements of `%s` and is no owner", s->owner,
-                          v->path);
+    return dtg_proof_fail(proof, "updates: device %u owns elements of `%s` and is no owner",
+                          s->owner, v->path);
   return true;
 }
 
@@ -36,16 +36,19 @@ static bool check_cover(struct dtg_proof *proof) {
   size_t next = 0;
   for (uint32_t v = 0; v < r->module->variables.len; v++) {
     int64_t end = 0;
-    if (variable_at(proof, v)->kind == DTG_VARIABLE_SLOT) continue;
+    if (variable_at(proof, v)->kind == DTG_VARIABLE_SLOT)
+      continue;
     for (; next < r->slices.len && r->slices.data[next].variable == v; next++) {
-      if (!check_slice(proof, &r->slices.data[next], end)) return false;
+      if (!check_slice(proof, &r->slices.data[next], end))
+        return false;
       end += r->slices.data[next].elements;
     }
     if (end != dtg_shape_count(&variable_at(proof, v)->type.shape))
       return dtg_proof_fail(proof, "updates: element %lld of `%s` has no owner", (long long)end,
                             variable_at(proof, v)->path);
   }
-  if (next == r->slices.len) return true;
+  if (next == r->slices.len)
+    return true;
   return dtg_proof_fail(proof, "updates: slice %zu is out of order, or of no parameter or state",
                         next);
 }
@@ -58,12 +61,12 @@ static bool check_reductions(struct dtg_proof *proof) {
   for (size_t i = 0; i < r->reductions.len; i++) {
     const struct dtg_reduction *d = &r->reductions.data[i];
     bool of_variable = d->kind == DTG_ROOT_GRAD || d->kind == DTG_ROOT_STATE;
-    if (!of_variable) continue;
+    if (!of_variable)
+      continue;
     if (d->variable >= r->module->variables.len)
       return dtg_proof_fail(proof, "updates: the sum of `%s` goes to no variable", d->name);
     const struct dtg_variable *v = variable_at(proof, d->variable);
-    if (v->path != d->name ||
-        dtg_shape_count(&v->type.shape) != dtg_shape_count(&d->type.shape) ||
+    if (v->path != d->name || dtg_shape_count(&v->type.shape) != dtg_shape_count(&d->type.shape) ||
         v->kind != (d->kind == DTG_ROOT_GRAD ? DTG_VARIABLE_PARAM : DTG_VARIABLE_STATE))
       return dtg_proof_fail(proof, "updates: the sum of `%s` goes to `%s`", d->name, v->path);
     count[d->variable]++;
@@ -82,7 +85,8 @@ static bool check_roots(struct dtg_proof *proof) {
   for (size_t i = 0; i < module->update->roots.len; i++) {
     const struct dtg_root *root = &module->update->roots.data[i];
     uint32_t v = 0;
-    while (v < module->variables.len && module->variables.data[v].path != root->name) v++;
+    while (v < module->variables.len && module->variables.data[v].path != root->name)
+      v++;
     if (v == module->variables.len)
       return dtg_proof_fail(proof, "updates: `%s` is updated and is no variable", root->name);
     count[v]++;
@@ -96,7 +100,8 @@ static bool check_roots(struct dtg_proof *proof) {
 
 bool dtg_prove_slices(struct dtg_proof *proof) {
   const struct dtg_module *module = proof->r->module;
-  if (!check_cover(proof)) return false;
+  if (!check_cover(proof))
+    return false;
   return !module->train || !module->update || (check_reductions(proof) && check_roots(proof));
 }
 
@@ -107,35 +112,45 @@ struct sizes {
   int64_t *norm;           // by phase * owners + owner
 };
 
+// Four bytes for each block of what an owner holds of the exchanged variables.
 static void add_norms(struct dtg_proof *proof, struct sizes *sizes) {
   const struct dtg_module *module = proof->r->module;
-  size_t owners = proof->r->owners.len;
-  if (!module->update) return;
+  size_t owners = proof->r->owners.len, owner;
+  if (!module->update)
+    return;
   const struct dtg_update_split *split = dtg_update_split_new(
       &proof->scratch, module, dtg_groups_new(&proof->scratch, module->update));
   for (size_t i = 0; i < split->exchanges.len; i++) {
     const struct dtg_update_exchange *e = &split->exchanges.data[i];
-    if (e->phase >= proof->p->phases) continue;
-    for (uint32_t o = 0; o < owners; o++)
-      sizes->norm[e->phase * owners + o] += dtg_proof_norm_bytes(proof, o, e->variable);
+    size_t count = 0;
+    const struct dtg_slice *slices = dtg_variable_slices(proof->r, e->variable, &count);
+    if (e->phase >= proof->p->phases)
+      continue;
+    for (size_t k = 0; k < count; k++)
+      if (dtg_owner_find(proof->r, slices[k].owner, &owner))
+        sizes->norm[e->phase * owners + owner] +=
+            (slices[k].elements + slices[k].block - 1) / slices[k].block * (int64_t)sizeof(float);
   }
 }
 
 static struct sizes measure(struct dtg_proof *proof) {
   const struct dtg_replication *r = proof->r;
-  size_t owners = r->owners.len;
-  struct sizes sizes = {
-      .push = DTG_NEW_ARRAY(&proof->scratch, int64_t, owners),
-      .publish = DTG_NEW_ARRAY(&proof->scratch, int64_t, owners),
-      .norm = DTG_NEW_ARRAY(&proof->scratch, int64_t, owners * proof->p->phases)};
+  size_t owners = r->owners.len, owner;
+  bool *reduced = DTG_NEW_ARRAY(&proof->scratch, bool, r->module->variables.len);
+  struct sizes sizes = {.push = DTG_NEW_ARRAY(&proof->scratch, int64_t, owners),
+                        .publish = DTG_NEW_ARRAY(&proof->scratch, int64_t, owners),
+                        .norm = DTG_NEW_ARRAY(&proof->scratch, int64_t, owners * proof->p->phases)};
+  for (uint32_t v = 0; v < r->module->variables.len; v++)
+    reduced[v] = dtg_proof_is_reduced(proof, v);
   for (size_t i = 0; i < r->slices.len; i++) {
     const struct dtg_slice *s = &r->slices.data[i];
-    size_t owner;
-    if (!dtg_owner_find(r, s->owner, &owner)) continue;
+    if (!dtg_owner_find(r, s->owner, &owner))
+      continue;
     int64_t bytes =
         s->elements * (int64_t)dtg_dtype_size(variable_at(proof, s->variable)->type.dtype);
     sizes.publish[owner] += bytes;
-    if (dtg_proof_is_reduced(proof, s->variable)) sizes.push[owner] += bytes;
+    if (reduced[s->variable])
+      sizes.push[owner] += bytes;
   }
   add_norms(proof, &sizes);
   return sizes;
@@ -155,8 +170,10 @@ static bool check_pushes(struct dtg_proof *proof, const struct sizes *sizes) {
   for (size_t i = 0; i < proof->p->sends.len; i++) {
     const struct dtg_transfer *t = &proof->p->sends.data[i];
     size_t class = 0;
-    if (t->kind != DTG_TRANSFER_PUSH) continue;
-    while (class < classes && sums->classes.data[class].sums != t->from.sums) class++;
+    if (t->kind != DTG_TRANSFER_PUSH)
+      continue;
+    while (class < classes && sums->classes.data[class].sums != t->from.sums)
+      class ++;
     if (t->from.role != DTG_ROLE_REPLICA || t->to.role != DTG_ROLE_OWNER || class == classes)
       return dtg_proof_fail(proof, "updates: %s is between the wrong ends",
                             dtg_proof_transfer_text(proof, t));
@@ -169,15 +186,15 @@ static bool check_pushes(struct dtg_proof *proof, const struct sizes *sizes) {
     }
   }
   for (uint32_t owner = 0; owner < r->owners.len; owner++)
-    for (size_t class = 0; class < classes; class++) {
+    for (size_t class = 0; class < classes; class ++) {
       uint32_t number = sums->classes.data[class].sums;
       struct dtg_ends all = {DTG_ROLE_REPLICA, 0, r->replicas, number, r->replicas};
       struct dtg_ends one = {DTG_ROLE_OWNER, owner, 1, 0, 1};
       uint64_t wanted = sizes->push[owner] ? dtg_proof_pairs(proof, &all, &one) : 0;
       if (seen[owner * classes + class] != wanted)
-        return dtg_proof_fail(proof, "updates: owner %u gets the partial sums of %llu replicas of %llu",
-                              owner, (unsigned long long)seen[owner * classes + class],
-                              (unsigned long long)wanted);
+        return dtg_proof_fail(
+            proof, "updates: owner %u gets the partial sums of %llu replicas of %llu", owner,
+            (unsigned long long)seen[owner * classes + class], (unsigned long long)wanted);
     }
   return true;
 }
@@ -189,14 +206,16 @@ static bool check_from_owners(struct dtg_proof *proof, enum dtg_transfer_kind ki
   uint64_t *seen = DTG_NEW_ARRAY(&proof->scratch, uint64_t, r->owners.len);
   for (size_t i = 0; i < proof->p->sends.len; i++) {
     const struct dtg_transfer *t = &proof->p->sends.data[i];
-    if (t->kind != kind || (kind == DTG_TRANSFER_NORM && t->phase != phase)) continue;
+    if (t->kind != kind || (kind == DTG_TRANSFER_NORM && t->phase != phase))
+      continue;
     if (t->from.role != DTG_ROLE_OWNER || t->to.role != role)
       return dtg_proof_fail(proof, "updates: %s is between the wrong ends",
                             dtg_proof_transfer_text(proof, t));
     for (uint32_t k = 0; k < t->from.count; k++) {
       uint32_t owner = t->from.first + k;
       struct dtg_ends one = {DTG_ROLE_OWNER, owner, 1, 0, 1};
-      if (t->bytes != bytes[owner]) return wrong_size(proof, t, bytes[owner]);
+      if (t->bytes != bytes[owner])
+        return wrong_size(proof, t, bytes[owner]);
       seen[owner] += dtg_proof_pairs(proof, &one, &t->to);
     }
   }
@@ -204,7 +223,8 @@ static bool check_from_owners(struct dtg_proof *proof, enum dtg_transfer_kind ki
   for (uint32_t owner = 0; owner < r->owners.len; owner++) {
     struct dtg_ends one = {DTG_ROLE_OWNER, owner, 1, 0, 1}, all = {role, 0, count, 0, count};
     uint64_t wanted = bytes[owner] ? dtg_proof_pairs(proof, &one, &all) : 0;
-    if (seen[owner] == wanted) continue;
+    if (seen[owner] == wanted)
+      continue;
     return dtg_proof_fail(proof, "updates: owner %u sends %llu messages of %llu in %s", owner,
                           (unsigned long long)seen[owner], (unsigned long long)wanted,
                           dtg_transfer_name(kind));
@@ -219,7 +239,8 @@ static bool check_classes(struct dtg_proof *proof) {
   uint64_t members = 0, all = 0;
   for (size_t i = 0; i < r->partial_sums.classes.len; i++) {
     members += r->partial_sums.classes.data[i].replicas;
-    all += (uint64_t)r->partial_sums.classes.data[i].replicas * r->partial_sums.classes.data[i].sums;
+    all +=
+        (uint64_t)r->partial_sums.classes.data[i].replicas * r->partial_sums.classes.data[i].sums;
   }
   if (members != r->replicas || all != (uint64_t)r->partial_sums.all)
     return dtg_proof_fail(proof, "updates: the partial sums of %llu replicas of %u are counted",
@@ -233,7 +254,8 @@ static bool check_classes(struct dtg_proof *proof) {
 bool dtg_prove_updates(struct dtg_proof *proof) {
   const struct dtg_replication *r = proof->r;
   if (r->single || !r->module->train) {
-    if (proof->p->sends.len == 0) return true;
+    if (proof->p->sends.len == 0)
+      return true;
     return dtg_proof_fail(proof, "updates: one device sends to itself");
   }
   struct sizes sizes = measure(proof);

@@ -1,8 +1,8 @@
 // (a) Nobody waits in a circle, within a step and into the next one.
 #include "compiler/prove/internal.h"
 
-// Events of two steps; REDUCE once per phase. A cycle among single replicas, clients and owners is a
-// cycle of these classes too, so that none here means none there.
+// Events of two steps; REDUCE once per phase. A cycle among single replicas, clients and owners is
+// a cycle of these classes too, so that none here means none there.
 struct waits {
   struct dtg_proof *proof;
   uint32_t phases, each, count; // events of a step, and of both
@@ -23,9 +23,9 @@ static const char *event_text(const struct waits *w, uint32_t index) {
                                                      "copy",  "collect", "report"};
   uint32_t event = index % w->each;
   if (event >= DTG_EVENT_REDUCE && event < DTG_EVENT_REDUCE + w->phases)
-    return w->phases == 1 ? "reduce"
-                          : dtg_arena_printf(&w->proof->scratch, "reduce %u",
-                                             event - DTG_EVENT_REDUCE);
+    return w->phases == 1
+               ? "reduce"
+               : dtg_arena_printf(&w->proof->scratch, "reduce %u", event - DTG_EVENT_REDUCE);
   return names[event < DTG_EVENT_REDUCE ? event : event - w->phases + 1];
 }
 
@@ -39,8 +39,8 @@ static void link_in_step(struct waits *w, enum dtg_event from, uint32_t phase, e
     link_events(w, event_index(w, step, from, phase), event_index(w, step, to, next_phase));
 }
 
-// What a client, a replica and an owner do one after the other; and what those that share a device or
-// a task hand to each other without a message.
+// What a client, a replica and an owner do one after the other; and what those that share a device
+// or a task hand to each other without a message.
 static void link_roles(struct waits *w) {
   uint32_t last = w->phases - 1;
   link_in_step(w, DTG_EVENT_BEGIN, 0, DTG_EVENT_COMPUTE, 0);
@@ -52,8 +52,7 @@ static void link_roles(struct waits *w) {
   link_in_step(w, DTG_EVENT_REDUCE, last, DTG_EVENT_COPY, 0);
   link_events(w, event_index(w, 0, DTG_EVENT_COLLECT, 0), event_index(w, 1, DTG_EVENT_BEGIN, 0));
   link_events(w, event_index(w, 0, DTG_EVENT_COPY, 0), event_index(w, 1, DTG_EVENT_COMPUTE, 0));
-  link_events(w, event_index(w, 0, DTG_EVENT_REDUCE, last),
-              event_index(w, 1, DTG_EVENT_REDUCE, 0));
+  link_events(w, event_index(w, 0, DTG_EVENT_REDUCE, last), event_index(w, 1, DTG_EVENT_REDUCE, 0));
 }
 
 static bool link_transfers(struct waits *w) {
@@ -73,13 +72,16 @@ static bool visit(struct waits *w, uint32_t event, uint32_t *way, uint32_t depth
   way[depth] = event;
   w->state[event] = 1;
   for (uint32_t next = 0; next < w->count; next++) {
-    if (!w->edges[event * w->count + next] || w->state[next] == 2) continue;
+    if (!w->edges[event * w->count + next] || w->state[next] == 2)
+      continue;
     if (w->state[next] == 0) {
-      if (!visit(w, next, way, depth + 1)) return false;
+      if (!visit(w, next, way, depth + 1))
+        return false;
       continue;
     }
     uint32_t first = depth;
-    while (way[first] != next) first--;
+    while (way[first] != next)
+      first--;
     dtg_strbuf_puts(w->proof->why, "waits: the wait graph has a cycle: ");
     for (uint32_t i = first; i <= depth; i++)
       dtg_strbuf_printf(w->proof->why, "%s -> ", event_text(w, way[i]));
@@ -91,15 +93,18 @@ static bool visit(struct waits *w, uint32_t event, uint32_t *way, uint32_t depth
 
 bool dtg_prove_waits(struct dtg_proof *proof) {
   struct waits w = {.proof = proof, .phases = proof->p->phases};
-  if (w.phases == 0) return dtg_proof_fail(proof, "waits: the update has no phase");
+  if (w.phases == 0)
+    return dtg_proof_fail(proof, "waits: the update has no phase");
   w.each = DTG_EVENT_COUNT - 1 + w.phases;
   w.count = 2 * w.each;
-  w.edges = DTG_NEW_ARRAY(&proof->scratch, bool, (size_t)w.count * w.count);
+  w.edges = DTG_NEW_ARRAY(&proof->scratch, bool, (size_t)w.count *w.count);
   w.state = DTG_NEW_ARRAY(&proof->scratch, uint8_t, w.count);
   uint32_t *way = DTG_NEW_ARRAY(&proof->scratch, uint32_t, w.count);
   link_roles(&w);
-  if (!link_transfers(&w)) return false;
+  if (!link_transfers(&w))
+    return false;
   for (uint32_t event = 0; event < w.count; event++)
-    if (w.state[event] == 0 && !visit(&w, event, way, 0)) return false;
+    if (w.state[event] == 0 && !visit(&w, event, way, 0))
+      return false;
   return true;
 }

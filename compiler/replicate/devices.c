@@ -2,7 +2,9 @@
 #include "compiler/base/bug.h"
 #include "compiler/replicate/replicate.h"
 
-uint32_t dtg_device_set_count(const struct dtg_device_set *set) { return set->outer * set->inner; }
+uint32_t dtg_device_set_count(const struct dtg_device_set *set) {
+  return set->outer * set->inner;
+}
 
 uint32_t dtg_device_set_at(const struct dtg_device_set *set, uint32_t number) {
   return set->base + number / set->inner * set->outer_stride +
@@ -10,14 +12,17 @@ uint32_t dtg_device_set_at(const struct dtg_device_set *set, uint32_t number) {
 }
 
 bool dtg_device_set_find(const struct dtg_device_set *set, uint32_t device, uint32_t *number) {
-  if (device < set->base) return false;
+  if (device < set->base)
+    return false;
   uint32_t rest = device - set->base;
   uint32_t outer = set->outer > 1 ? rest / set->outer_stride : 0;
-  if (outer >= set->outer) outer = set->outer - 1;
+  if (outer >= set->outer)
+    outer = set->outer - 1;
   rest -= outer * (set->outer > 1 ? set->outer_stride : 0);
   uint32_t inner = set->inner > 1 ? rest / set->inner_stride : 0;
   rest -= inner * (set->inner > 1 ? set->inner_stride : 0);
-  if (inner >= set->inner || rest != 0) return false;
+  if (inner >= set->inner || rest != 0)
+    return false;
   *number = outer * set->inner + inner;
   return true;
 }
@@ -25,7 +30,8 @@ bool dtg_device_set_find(const struct dtg_device_set *set, uint32_t device, uint
 uint32_t dtg_replica_device(const struct dtg_replication *r, uint32_t replica) {
   for (size_t i = r->families.len; i-- > 0;) {
     const struct dtg_replica_family *family = &r->families.data[i];
-    if (family->first <= replica) return dtg_device_set_at(&family->devices, replica - family->first);
+    if (family->first <= replica)
+      return dtg_device_set_at(&family->devices, replica - family->first);
   }
   dtg_bug("there is no replica %u", replica);
 }
@@ -43,7 +49,8 @@ uint32_t dtg_replica_client(const struct dtg_replication *r, uint32_t replica) {
 uint32_t dtg_client_task(const struct dtg_replication *r, uint32_t client) {
   for (size_t i = r->client_families.len; i-- > 0;) {
     const struct dtg_client_family *family = &r->client_families.data[i];
-    if (family->first <= client) return family->task + (client - family->first) * family->task_stride;
+    if (family->first <= client)
+      return family->task + (client - family->first) * family->task_stride;
   }
   dtg_bug("there is no client %u", client);
 }
@@ -75,7 +82,8 @@ const char *dtg_task_name(struct dtg_arena *arena, const struct dtg_cluster *clu
 const struct dtg_slice *dtg_variable_slices(const struct dtg_replication *r, uint32_t variable,
                                             size_t *count) {
   const struct dtg_variable *v = &r->module->variables.data[variable];
-  if (v->kind == DTG_VARIABLE_SLOT) variable = v->param;
+  if (v->kind == DTG_VARIABLE_SLOT)
+    variable = v->param;
   size_t low = 0, high = r->slices.len;
   while (low < high) {
     size_t middle = (low + high) / 2;
@@ -85,7 +93,8 @@ const struct dtg_slice *dtg_variable_slices(const struct dtg_replication *r, uin
       high = middle;
   }
   *count = 0;
-  while (low + *count < r->slices.len && r->slices.data[low + *count].variable == variable) ++*count;
+  while (low + *count < r->slices.len && r->slices.data[low + *count].variable == variable)
+    ++*count;
   return r->slices.data + low;
 }
 

@@ -41,7 +41,7 @@ struct dtg_owner_unit {
   struct dtg_device_set where; // candidates
   uint32_t rule;               // number of the `params` clause; UINT32_MAX: `place`, or the default
   bool round_robin;
-  uint32_t owner;              // result
+  uint32_t owner; // result
 };
 // Gives every unit an owner: those with one candidate first, then round robin in canonical order,
 // then the others, largest first onto the least loaded; ties by index.

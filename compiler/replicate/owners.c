@@ -15,7 +15,7 @@ struct owner_map {
   struct dtg_replicate *r;
   struct rule *params, *places; // as in the strategy
   DTG_VEC(struct dtg_owner_unit) units;
-  struct dtg_cause *causes;     // per variable
+  struct dtg_cause *causes; // per variable
   enum dtg_owner_kind *kinds;
 };
 
@@ -25,15 +25,17 @@ static const struct dtg_variable *variable_at(const struct owner_map *m, uint32_
 
 static bool matches_variable(const struct owner_map *m, const char *pattern) {
   for (uint32_t v = 0; v < m->r->out->module->variables.len; v++)
-    if (dtg_pattern_match(pattern, variable_at(m, v)->path)) return true;
+    if (dtg_pattern_match(pattern, variable_at(m, v)->path))
+      return true;
   return strcmp(pattern, "**") == 0;
 }
 
 static bool check_pattern(const struct owner_map *m, const struct dtg_owner_rule *rule) {
-  if (matches_variable(m, rule->pattern)) return true;
+  if (matches_variable(m, rule->pattern))
+    return true;
   struct dtg_diag *diag =
-      dtg_error(&m->r->ctx->diags, rule->span, "the pattern \"%s\" matches no parameter and no state",
-                rule->pattern);
+      dtg_error(&m->r->ctx->diags, rule->span,
+                "the pattern \"%s\" matches no parameter and no state", rule->pattern);
   dtg_diag_hint(diag, "dtgc --emit=graph lists the paths; `*` stays within one part of a path, "
                       "`**` crosses");
   return false;
@@ -43,13 +45,17 @@ static bool check_pattern(const struct owner_map *m, const struct dtg_owner_rule
 static bool check_relative(const struct owner_map *m, const struct dtg_device_ref *ref,
                            struct dtg_span span, const char *what) {
   const struct dtg_replication *out = m->r->out;
-  if (ref->job || out->clients == 1) return true;
-  struct dtg_diag *diag = dtg_error(
-      &m->r->ctx->diags, span, "%s a device of the client's task needs exactly one client, and strategy "
-                               "`%s` has %u",
-      what, out->strategy->name, out->clients);
-  dtg_diag_note(diag, out->client_families.data[0].cause.span, "between_graph makes one client a task");
-  dtg_diag_hint(diag, "name a job, such as `on ps`, or write `params mirrored`; or replicate in_graph");
+  if (ref->job || out->clients == 1)
+    return true;
+  struct dtg_diag *diag =
+      dtg_error(&m->r->ctx->diags, span,
+                "%s a device of the client's task needs exactly one client, and strategy "
+                "`%s` has %u",
+                what, out->strategy->name, out->clients);
+  dtg_diag_note(diag, out->client_families.data[0].cause.span,
+                "between_graph makes one client a task");
+  dtg_diag_hint(diag,
+                "name a job, such as `on ps`, or write `params mirrored`; or replicate in_graph");
   return false;
 }
 
@@ -61,7 +67,8 @@ static bool resolve_params(struct owner_map *m) {
     const struct dtg_owner_rule *rule = &out->strategy->owners.data[i];
     m->params[i] = (struct rule){out->families.data[0].devices, true};
     good = check_pattern(m, rule) && good;
-    if (rule->kind != DTG_OWNERS_ON) continue;
+    if (rule->kind != DTG_OWNERS_ON)
+      continue;
     good = check_relative(m, &rule->device, rule->span, "`params on`") &&
            dtg_replicate_resolve(m->r, &rule->device, &m->params[i].where) && good;
   }
@@ -74,11 +81,13 @@ static bool resolve_places(struct owner_map *m) {
   m->places = DTG_NEW_ARRAY(m->r->scratch, struct rule, strategy->places.len);
   for (size_t i = 0; i < strategy->places.len; i++) {
     const struct dtg_place_rule *rule = &strategy->places.data[i];
-    if (!matches_variable(m, rule->pattern)) continue; // for ops: stage 8
+    if (!matches_variable(m, rule->pattern))
+      continue; // for ops: stage 8
     bool fits = (rule->device.job || m->r->out->clients == 1) &&
                 dtg_replicate_find(m->r, &rule->device, &m->places[i].where);
     m->places[i].exists = fits || rule->must;
-    if (!m->places[i].exists) continue;
+    if (!m->places[i].exists)
+      continue;
     good = check_relative(m, &rule->device, rule->span, "a parameter on") &&
            dtg_replicate_resolve(m->r, &rule->device, &m->places[i].where) && good;
   }
@@ -96,9 +105,12 @@ static bool find_place(const struct owner_map *m, uint32_t v, size_t *found) {
   *found = SIZE_MAX;
   for (size_t i = 0; i < strategy->places.len; i++) {
     const struct dtg_place_rule *rule = &strategy->places.data[i];
-    if (!rule->must || !dtg_pattern_match(rule->pattern, variable_at(m, v)->path)) continue;
-    if (*found == SIZE_MAX) *found = i;
-    if (same_set(&m->places[i].where, &m->places[*found].where)) continue;
+    if (!rule->must || !dtg_pattern_match(rule->pattern, variable_at(m, v)->path))
+      continue;
+    if (*found == SIZE_MAX)
+      *found = i;
+    if (same_set(&m->places[i].where, &m->places[*found].where))
+      continue;
     struct dtg_diag *diag = dtg_error(&m->r->ctx->diags, rule->span, "`%s` cannot be in two places",
                                       variable_at(m, v)->path);
     dtg_diag_note(diag, strategy->places.data[*found].span, "\"%s\" wants it on %s",
@@ -118,7 +130,8 @@ static bool is_among(const struct dtg_device_set *some, const struct dtg_device_
 }
 
 // A `prefer` counts where the `params` rule leaves the choice.
-static size_t find_prefer(const struct owner_map *m, uint32_t v, const struct dtg_device_set *where) {
+static size_t find_prefer(const struct owner_map *m, uint32_t v,
+                          const struct dtg_device_set *where) {
   const struct dtg_strategy *strategy = m->r->out->strategy;
   for (size_t i = 0; i < strategy->places.len; i++)
     if (!strategy->places.data[i].must && m->places[i].exists &&
@@ -160,10 +173,11 @@ static void add_units(struct owner_map *m, struct dtg_owner_unit unit, int64_t p
   }
 }
 
-// `split >= SIZE`; where the replicas own, all that has several blocks is shared among them, so that
-// reducing and publishing is a reduce-scatter and an all-gather.
+// `split >= SIZE`; where the replicas own, all that has several blocks is shared among them, so
+// that reducing and publishing is a reduce-scatter and an all-gather.
 static bool wants_pieces(const struct dtg_owner_rule *rule, const struct dtg_type *type) {
-  if (!rule || rule->kind != DTG_OWNERS_ON) return true;
+  if (!rule || rule->kind != DTG_OWNERS_ON)
+    return true;
   return rule->split > 0 && dtg_type_bytes(type) >= rule->split;
 }
 
@@ -171,12 +185,14 @@ static int64_t pieces_of(const struct owner_map *m, const struct dtg_owner_rule 
                          const struct dtg_owner_unit *unit) {
   const struct dtg_type *type = &variable_at(m, unit->variable)->type;
   const struct dtg_update_split *split = m->r->split;
-  if (!wants_pieces(rule, type) || !split || split->whole[unit->variable]) return 1;
+  if (!wants_pieces(rule, type) || !split || split->whole[unit->variable])
+    return 1;
   int64_t blocks = dtg_block_count(&type->shape), devices = dtg_device_set_count(&unit->where);
   return blocks < devices ? blocks : devices;
 }
 
-static const struct dtg_owner_rule *find_params(const struct owner_map *m, uint32_t v, size_t *index) {
+static const struct dtg_owner_rule *find_params(const struct owner_map *m, uint32_t v,
+                                                size_t *index) {
   const struct dtg_strategy *strategy = m->r->out->strategy;
   for (*index = 0; *index < strategy->owners.len; ++*index)
     if (dtg_pattern_match(strategy->owners.data[*index].pattern, variable_at(m, v)->path))
@@ -188,13 +204,15 @@ static bool add_variable(struct owner_map *m, uint32_t v) {
   const struct dtg_replication *out = m->r->out;
   struct dtg_owner_unit unit = {.variable = v, .rule = UINT32_MAX};
   size_t place, params;
-  if (!find_place(m, v, &place)) return false;
+  if (!find_place(m, v, &place))
+    return false;
   const struct dtg_owner_rule *rule = find_params(m, v, &params);
   unit.where = rule ? m->params[params].where : out->families.data[0].devices;
   m->kinds[v] = rule ? rule->kind : DTG_OWNERS_MIRRORED;
   m->causes[v] = rule ? (struct dtg_cause){"params", rule->span}
                       : (struct dtg_cause){"default-owner", out->strategy->span};
-  if (place == SIZE_MAX) place = find_prefer(m, v, &unit.where);
+  if (place == SIZE_MAX)
+    place = find_prefer(m, v, &unit.where);
   if (place != SIZE_MAX) {
     const struct dtg_place_rule *at = &out->strategy->places.data[place];
     unit.where = m->places[place].where;
@@ -218,9 +236,13 @@ static void add_slices(struct owner_map *m) {
       last->elements += unit->elements;
       continue;
     }
-    struct dtg_slice slice = {unit->variable, unit->first, unit->elements,
+    struct dtg_slice slice = {unit->variable,
+                              unit->first,
+                              unit->elements,
                               dtg_block_elements(&variable_at(m, unit->variable)->type.shape),
-                              unit->owner,    m->kinds[unit->variable], m->causes[unit->variable]};
+                              unit->owner,
+                              m->kinds[unit->variable],
+                              m->causes[unit->variable]};
     dtg_vec_push(&m->r->ctx->arena, &out->slices, slice);
   }
 }
@@ -233,15 +255,18 @@ static int by_number(const void *left, const void *right) {
 static void list_owners(struct dtg_replicate *r) {
   struct dtg_replication *out = r->out;
   uint32_t *all = DTG_NEW_ARRAY(r->scratch, uint32_t, out->slices.len);
-  for (size_t i = 0; i < out->slices.len; i++) all[i] = out->slices.data[i].owner;
+  for (size_t i = 0; i < out->slices.len; i++)
+    all[i] = out->slices.data[i].owner;
   qsort(all, out->slices.len, sizeof *all, by_number);
   for (size_t i = 0; i < out->slices.len; i++)
-    if (i == 0 || all[i] != all[i - 1]) dtg_vec_push(&r->ctx->arena, &out->owners, all[i]);
+    if (i == 0 || all[i] != all[i - 1])
+      dtg_vec_push(&r->ctx->arena, &out->owners, all[i]);
 }
 
 static bool check_split(const struct dtg_replicate *r) {
   const struct dtg_update_split *split = r->split;
-  if (!split || !split->why || r->out->single) return true;
+  if (!split || !split->why || r->out->single)
+    return true;
   const struct dtg_node *node = dtg_graph_node(r->out->module->update, split->trouble);
   struct dtg_diag *diag = dtg_error(&r->ctx->diags, node->span,
                                     "this update cannot be cut among owners: %s", split->why);
@@ -256,16 +281,18 @@ bool dtg_replicate_owners(struct dtg_replicate *r) {
   struct owner_map m = {.r = r};
   struct dtg_replication *out = r->out;
   bool good = resolve_params(&m);
-  if (!resolve_places(&m) || !good) return false;
+  if (!resolve_places(&m) || !good)
+    return false;
   m.causes = DTG_NEW_ARRAY(r->scratch, struct dtg_cause, out->module->variables.len);
   m.kinds = DTG_NEW_ARRAY(r->scratch, enum dtg_owner_kind, out->module->variables.len);
   for (uint32_t v = 0; v < out->module->variables.len; v++)
-    if (variable_at(&m, v)->kind != DTG_VARIABLE_SLOT && !add_variable(&m, v)) return false;
+    if (variable_at(&m, v)->kind != DTG_VARIABLE_SLOT && !add_variable(&m, v))
+      return false;
   dtg_owner_balance(r->scratch, m.units.data, m.units.len);
   add_slices(&m);
   list_owners(r);
   uint32_t replica = dtg_replica_device(out, 0);
-  out->single = out->replicas == 1 && (out->owners.len == 0 ||
-                                       (out->owners.len == 1 && out->owners.data[0] == replica));
+  out->single = out->replicas == 1 &&
+                (out->owners.len == 0 || (out->owners.len == 1 && out->owners.data[0] == replica));
   return check_split(r);
 }

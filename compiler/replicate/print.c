@@ -54,7 +54,7 @@ void dtg_replication_print(const struct dtg_replication *r, struct dtg_strbuf *o
                       *d->name ? " " : "", d->name, type, reduce_names[d->reduce],
                       (long long)r->shards);
   }
-  dtg_strbuf_printf(out, "partial sums: %u at most of a replica, %lld in all\n", r->partial_sums.most,
-                    (long long)r->partial_sums.all);
+  dtg_strbuf_printf(out, "partial sums: %u at most of a replica, %lld in all\n",
+                    r->partial_sums.most, (long long)r->partial_sums.all);
   dtg_arena_free(&arena);
 }

@@ -1,10 +1,11 @@
 // Stage 7, replicate: the four maps and the rule of a strategy, as tables over families.
 //
-// Purpose: which device computes which shards (replica map), who drives them (client map), who holds
-// and updates each slice of a variable (owner map), and how every contribution is reduced. The graphs
-// stay what they were: one shard's computation is shared by all replicas, and replicas are rows of
-// families. Time and memory follow the number of variables and slices, never the number of equal tasks.
-// Ownership: the context's arena. Lifetime: the compilation. Thread rule: that of the context.
+// Purpose: which device computes which shards (replica map), who drives them (client map), who
+// holds and updates each slice of a variable (owner map), and how every contribution is reduced.
+// The graphs stay what they were: one shard's computation is shared by all replicas, and replicas
+// are rows of families. Time and memory follow the number of variables and slices, never the number
+// of equal tasks. Ownership: the context's arena. Lifetime: the compilation. Thread rule: that of
+// the context.
 #ifndef DTG_REPLICATE_REPLICATE_H
 #define DTG_REPLICATE_REPLICATE_H
 
@@ -33,9 +34,9 @@ struct dtg_replica_family {
   struct dtg_cause cause;
 };
 
-// Clients [first, first + count): client c lives in task `task` + (c - first) * task_stride (tasks are
-// numbered over jobs in order) and drives `replicas_each` replicas from
-// first_replica + (c - first) * replicas_each on. Client 0 is the chief.
+// Clients [first, first + count): client c lives in task `task` + (c - first) * task_stride (tasks
+// are numbered over jobs in order) and drives `replicas_each` replicas from first_replica + (c -
+// first) * replicas_each on. Client 0 is the chief.
 struct dtg_client_family {
   uint32_t first, count;
   uint32_t task, task_stride;
@@ -43,9 +44,9 @@ struct dtg_client_family {
   struct dtg_cause cause;
 };
 
-// Elements [first, first + elements) of a parameter or state, with the same elements of its slots: on
-// the device that holds their truth, reduces their gradient and updates them. Cut at multiples of
-// `block` (whole rows of axis 0: dtg_block_rows).
+// Elements [first, first + elements) of a parameter or state, with the same elements of its slots:
+// on the device that holds their truth, reduces their gradient and updates them. Cut at multiples
+// of `block` (whole rows of axis 0: dtg_block_rows).
 struct dtg_slice {
   uint32_t variable; // index into module->variables
   int64_t first, elements;
@@ -64,17 +65,17 @@ struct dtg_reduction {
   uint32_t variable; // DTG_NO_NODE: loss or metric, whose tree ends at the chief
 };
 
-// How many replicas send so many partial sums: the maximal subtrees, of the tree over all shards, that
-// lie inside a replica's block.
+// How many replicas send so many partial sums: the maximal subtrees, of the tree over all shards,
+// that lie inside a replica's block.
 struct dtg_partial_class {
   uint32_t sums, replicas;
 };
 
 struct dtg_partial_sums {
   DTG_VEC(struct dtg_partial_class) classes; // by sums
-  uint32_t most;            // of one replica
-  int64_t all;              // of all replicas together
-  int64_t suggested_shards; // nearest number with one each; 0 where `most` is 1
+  uint32_t most;                             // of one replica
+  int64_t all;                               // of all replicas together
+  int64_t suggested_shards;                  // nearest number with one each; 0 where `most` is 1
 };
 
 struct dtg_replication {
@@ -105,7 +106,8 @@ uint32_t dtg_replica_client(const struct dtg_replication *replication, uint32_t 
 uint32_t dtg_client_task(const struct dtg_replication *replication, uint32_t client);
 uint32_t dtg_device_task(const struct dtg_cluster *cluster, uint32_t device);
 // "/job:worker/task:1" of a task number.
-const char *dtg_task_name(struct dtg_arena *arena, const struct dtg_cluster *cluster, uint32_t task);
+const char *dtg_task_name(struct dtg_arena *arena, const struct dtg_cluster *cluster,
+                          uint32_t task);
 // Devices of a job that compute or own something.
 uint32_t dtg_job_used(const struct dtg_replication *replication, const struct dtg_job *job);
 // Slices of a variable (of a slot: those of its parameter): the first one, and how many.
@@ -121,8 +123,8 @@ uint32_t dtg_replica_sums(const struct dtg_replication *replication, uint32_t re
 bool dtg_owner_find(const struct dtg_replication *replication, uint32_t device, size_t *index);
 
 // The level "replicate" of the verifier: the replicas cover every shard once, every replica has one
-// client, the slices cover every parameter and state once and are cut at block edges, every gradient
-// and state is reduced once, at the owners.
+// client, the slices cover every parameter and state once and are cut at block edges, every
+// gradient and state is reduced once, at the owners.
 bool dtg_replication_verify(const struct dtg_replication *replication, struct dtg_strbuf *why);
 void dtg_replication_print(const struct dtg_replication *replication, struct dtg_strbuf *out);
 

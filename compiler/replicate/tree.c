@@ -4,7 +4,8 @@
 // The largest power of two below `count`, which is at least 2.
 static int64_t split_at(int64_t count) {
   int64_t half = 1;
-  while (half * 2 < count) half *= 2;
+  while (half * 2 < count)
+    half *= 2;
   return half;
 }
 
@@ -27,25 +28,31 @@ uint32_t dtg_subtree_count(int64_t shards, int64_t begin, int64_t end) {
   return 1;
 }
 
-static bool is_power_of_two(int64_t value) { return (value & (value - 1)) == 0; }
+static bool is_power_of_two(int64_t value) {
+  return (value & (value - 1)) == 0;
+}
 
-// Where the block is a power of two, every block is one subtree, whatever the number of replicas: the
-// tree cuts at multiples of powers of two, largest first.
+// Where the block is a power of two, every block is one subtree, whatever the number of replicas:
+// the tree cuts at multiples of powers of two, largest first.
 static bool blocks_are_subtrees(int64_t shards, uint32_t replicas) {
   return replicas == 1 || is_power_of_two(shards / replicas);
 }
 
-// The number of shards next to S, the smaller one first, that makes every block one subtree and still
-// divides the batch; 0 if there is none near.
+// The number of shards next to S, the smaller one first, that makes every block one subtree and
+// still divides the batch; 0 if there is none near.
 static int64_t suggest_shards(int64_t batch, int64_t shards, uint32_t replicas) {
   int64_t below = 0, above = 0;
   for (int64_t each = 1; each * replicas <= 4 * shards && each * replicas <= batch; each *= 2) {
     int64_t total = each * replicas;
-    if (batch % total != 0) continue;
-    if (total < shards) below = total;
-    if (total > shards && above == 0) above = total;
+    if (batch % total != 0)
+      continue;
+    if (total < shards)
+      below = total;
+    if (total > shards && above == 0)
+      above = total;
   }
-  if (below == 0 || (above != 0 && above - shards < shards - below)) return above;
+  if (below == 0 || (above != 0 && above - shards < shards - below))
+    return above;
   return below;
 }
 
@@ -57,7 +64,8 @@ uint32_t dtg_replica_sums(const struct dtg_replication *r, uint32_t replica) {
 static void count_one(struct dtg_arena *arena, struct dtg_partial_sums *sums, uint32_t count,
                       uint32_t replicas) {
   size_t at = 0;
-  while (at < sums->classes.len && sums->classes.data[at].sums < count) at++;
+  while (at < sums->classes.len && sums->classes.data[at].sums < count)
+    at++;
   if (at == sums->classes.len || sums->classes.data[at].sums != count) {
     dtg_vec_push(arena, &sums->classes, (struct dtg_partial_class){0});
     for (size_t i = sums->classes.len - 1; i > at; i--)
@@ -66,7 +74,8 @@ static void count_one(struct dtg_arena *arena, struct dtg_partial_sums *sums, ui
   }
   sums->classes.data[at].replicas += replicas;
   sums->all += (int64_t)count * replicas;
-  if (count > sums->most) sums->most = count;
+  if (count > sums->most)
+    sums->most = count;
 }
 
 struct dtg_partial_sums dtg_partial_sums_of(struct dtg_arena *arena, int64_t batch, int64_t shards,

@@ -15,7 +15,8 @@ static bool replicas_are_numbered(const struct dtg_replication *r, struct dtg_st
     }
     replicas += dtg_device_set_count(&family->devices);
   }
-  if (replicas == r->replicas && replicas > 0 && r->shards % replicas == 0) return true;
+  if (replicas == r->replicas && replicas > 0 && r->shards % replicas == 0)
+    return true;
   dtg_strbuf_printf(why, "%u of %u replicas compute %lld shards", replicas, r->replicas,
                     (long long)r->shards);
   return false;
@@ -33,14 +34,16 @@ static bool replicas_are_driven(const struct dtg_replication *r, struct dtg_strb
     }
     for (size_t k = 0; k < i; k++) {
       const struct dtg_client_family *b = &r->client_families.data[k];
-      if (first >= b->first_replica + b->count * b->replicas_each || end <= b->first_replica) continue;
+      if (first >= b->first_replica + b->count * b->replicas_each || end <= b->first_replica)
+        continue;
       dtg_strbuf_printf(why, "replica %u has two clients", first);
       return false;
     }
     driven += end - first;
     clients += a->count;
   }
-  if (driven == r->replicas && clients == r->clients) return true;
+  if (driven == r->replicas && clients == r->clients)
+    return true;
   dtg_strbuf_printf(why, "%u clients drive %u of %u replicas", clients, driven, r->replicas);
   return false;
 }
@@ -70,9 +73,11 @@ static bool variable_is_covered(const struct dtg_replication *r, uint32_t v, siz
       return false;
     }
     covered += slice->elements;
-    if (!slice_is_cut_well(r, slice, covered, why)) return false;
+    if (!slice_is_cut_well(r, slice, covered, why))
+      return false;
   }
-  if (covered == dtg_shape_count(&r->module->variables.data[v].type.shape)) return true;
+  if (covered == dtg_shape_count(&r->module->variables.data[v].type.shape))
+    return true;
   dtg_strbuf_printf(why, "`%s`: %lld elements have an owner", r->module->variables.data[v].path,
                     (long long)covered);
   return false;
@@ -84,20 +89,24 @@ static bool variables_are_covered(const struct dtg_replication *r, struct dtg_st
     if (r->module->variables.data[v].kind != DTG_VARIABLE_SLOT &&
         !variable_is_covered(r, v, &next, why))
       return false;
-  if (next == r->slices.len) return true;
-  dtg_strbuf_printf(why, "slice %zu belongs to no parameter and no state, or is out of order", next);
+  if (next == r->slices.len)
+    return true;
+  dtg_strbuf_printf(why, "slice %zu belongs to no parameter and no state, or is out of order",
+                    next);
   return false;
 }
 
 static bool owners_are_listed(const struct dtg_replication *r, struct dtg_strbuf *why) {
   for (size_t i = 1; i < r->owners.len; i++) {
-    if (r->owners.data[i - 1] < r->owners.data[i]) continue;
+    if (r->owners.data[i - 1] < r->owners.data[i])
+      continue;
     dtg_strbuf_printf(why, "owner %u is listed twice", r->owners.data[i]);
     return false;
   }
   for (size_t s = 0; s < r->slices.len; s++) {
     size_t index;
-    if (dtg_owner_find(r, r->slices.data[s].owner, &index)) continue;
+    if (dtg_owner_find(r, r->slices.data[s].owner, &index))
+      continue;
     dtg_strbuf_printf(why, "device %u holds a slice and is no owner", r->slices.data[s].owner);
     return false;
   }
@@ -106,17 +115,20 @@ static bool owners_are_listed(const struct dtg_replication *r, struct dtg_strbuf
 
 static size_t reductions_of(const struct dtg_replication *r, uint32_t variable) {
   size_t count = 0;
-  for (size_t i = 0; i < r->reductions.len; i++) count += r->reductions.data[i].variable == variable;
+  for (size_t i = 0; i < r->reductions.len; i++)
+    count += r->reductions.data[i].variable == variable;
   return count;
 }
 
-// A parameter's gradient and a state's candidates reach the update graph only through one reduction.
+// A parameter's gradient and a state's candidates reach the update graph only through one
+// reduction.
 static bool variables_are_reduced(const struct dtg_replication *r, struct dtg_strbuf *why) {
   for (uint32_t v = 0; r->module->train && v < r->module->variables.len; v++) {
     const struct dtg_variable *variable = &r->module->variables.data[v];
     size_t count = reductions_of(r, v);
     bool param = variable->kind == DTG_VARIABLE_PARAM;
-    if (param ? count == 1 : variable->kind == DTG_VARIABLE_SLOT ? count == 0 : count <= 1) continue;
+    if (param ? count == 1 : variable->kind == DTG_VARIABLE_SLOT ? count == 0 : count <= 1)
+      continue;
     dtg_strbuf_printf(why, "`%s` is reduced %zu times", variable->path, count);
     return false;
   }
@@ -125,5 +137,6 @@ static bool variables_are_reduced(const struct dtg_replication *r, struct dtg_st
 
 bool dtg_replication_verify(const struct dtg_replication *r, struct dtg_strbuf *why) {
   return replicas_are_numbered(r, why) && replicas_are_driven(r, why) &&
-         variables_are_covered(r, why) && owners_are_listed(r, why) && variables_are_reduced(r, why);
+         variables_are_covered(r, why) && owners_are_listed(r, why) &&
+         variables_are_reduced(r, why);
 }

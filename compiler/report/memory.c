@@ -38,16 +38,11 @@ struct dtg_report_memory dtg_report_memory(const struct dtg_report_input *in) {
 
 struct dtg_report_memory dtg_report_owner_memory(const struct dtg_report_input *in, uint32_t owner) {
   const struct dtg_owner_load *load = &in->partition->loads.data[owner];
-  struct dtg_report_memory m = {.slots = load->slots, .update_arena = in->owner_arena_bytes};
-  const struct dtg_replication *r = in->replication;
-  for (size_t i = 0; i < r->slices.len; i++) {
-    const struct dtg_slice *slice = &r->slices.data[i];
-    const struct dtg_variable *v = &r->module->variables.data[slice->variable];
-    int64_t bytes = slice->elements * (int64_t)dtg_dtype_size(v->type.dtype);
-    if (slice->owner != load->device) continue;
-    *(v->kind == DTG_VARIABLE_STATE ? &m.states : &m.parameters) += bytes;
-  }
-  m.staging = load->push * r->partial_sums.all;
+  struct dtg_report_memory m = {.parameters = load->values - load->states,
+                                .states = load->states,
+                                .slots = load->slots,
+                                .update_arena = in->owner_arena_bytes};
+  m.staging = load->push * in->replication->partial_sums.all;
   m.total = m.parameters + m.states + m.slots + m.staging + m.update_arena;
   return m;
 }

@@ -23,7 +23,8 @@ static bool find_client(struct view *v, uint32_t task) {
   for (size_t i = 0; i < v->r->client_families.len; i++) {
     const struct dtg_client_family *f = &v->r->client_families.data[i];
     for (uint32_t k = 0; k < f->count; k++) {
-      if (f->task + k * f->task_stride != task) continue;
+      if (f->task + k * f->task_stride != task)
+        continue;
       v->client = f->first + k;
       v->first = f->first_replica + k * f->replicas_each;
       v->count = f->replicas_each;
@@ -49,13 +50,15 @@ static void put_head(const struct view *v, uint32_t task) {
     dtg_strbuf_printf(v->out, "  its graph is the only one, and holds %s\n",
                       v->count == 1 ? "the only replica" : "every replica");
   else if (v->r->clients == 2)
-    dtg_strbuf_puts(v->out, "  the graph of the other client is equal to it but for devices and shards: "
-                            "proved\n");
+    dtg_strbuf_puts(v->out,
+                    "  the graph of the other client is equal to it but for devices and shards: "
+                    "proved\n");
   else
-    dtg_strbuf_printf(v->out,
-                      "  the graphs of the other %u clients are equal to it but for devices and shards: "
-                      "proved\n",
-                      v->r->clients - 1);
+    dtg_strbuf_printf(
+        v->out,
+        "  the graphs of the other %u clients are equal to it but for devices and shards: "
+        "proved\n",
+        v->r->clients - 1);
 }
 
 static void put_replicas(const struct view *v, uint32_t task) {
@@ -84,15 +87,18 @@ static void put_layers(const struct view *v, const struct dtg_graph *graph, uint
   for (uint32_t n = 0; n < graph->nodes.len; n++) {
     const char *path = dtg_graph_node(graph, n)->path;
     size_t i = 0;
-    while (i < layers.len && strcmp(layers.data[i].path, path) != 0) i++;
+    while (i < layers.len && strcmp(layers.data[i].path, path) != 0)
+      i++;
     struct layer layer = {path, 0};
-    if (i == layers.len) dtg_vec_push(&v->ctx->arena, &layers, layer);
+    if (i == layers.len)
+      dtg_vec_push(&v->ctx->arena, &layers, layer);
     layers.data[i].count++;
   }
   for (size_t i = 0; i < layers.len; i++) {
     const char *path = *layers.data[i].path ? layers.data[i].path : "(outside of layers)";
     dtg_strbuf_printf(v->out, "    %-40s %6u", path, layers.data[i].count);
-    if (copies > 1) dtg_strbuf_printf(v->out, " x %u", copies);
+    if (copies > 1)
+      dtg_strbuf_printf(v->out, " x %u", copies);
     dtg_strbuf_putc(v->out, '\n');
   }
 }
@@ -118,7 +124,8 @@ static void put_variables(const struct view *v) {
     const struct dtg_variable *variable = &v->r->module->variables.data[i];
     size_t count;
     const struct dtg_slice *slices = dtg_variable_slices(v->r, i, &count);
-    if (variable->kind == DTG_VARIABLE_SLOT || count == 0) continue;
+    if (variable->kind == DTG_VARIABLE_SLOT || count == 0)
+      continue;
     for (size_t s = 0; s < count; s++) {
       dtg_strbuf_printf(v->out, "  %-26s ", s == 0 ? variable->path : "");
       dtg_strbuf_printf(v->out, "%s", device_text(v, slices[s].owner));
@@ -141,7 +148,8 @@ void dtg_client_view(struct dtg_ctx *ctx, const struct dtg_partition *p, uint32_
   put_replicas(&v, task);
   put_graph(&v);
   put_variables(&v);
-  dtg_strbuf_printf(out, "%s\n", v.client == 0 ? "this client alone" : "only the chief, and not this client");
+  dtg_strbuf_printf(out, "%s\n",
+                    v.client == 0 ? "this client alone" : "only the chief, and not this client");
   for (const char *line = extras; *line;) {
     size_t length = strcspn(line, "\n");
     dtg_strbuf_puts(out, "  ");

@@ -27,19 +27,30 @@ enum row {
 };
 _Static_assert((int)ROW_COUNT == (int)DTG_COMPARE_ROWS, "one text per row");
 
-static const char *const labels[ROW_COUNT] = {
-    "replicas are made",    "parameters are",       "replicas",
-    "clients (step loops)", "graphs",               "nodes per graph",
-    "chief",                "feeds per step",       "control per step",
-    "busiest link a step",  "all links a step",     "inside tasks a step",
-    "memory of a replica",  "memory of an owner",   "owners, max/mean",
-    "a lost task",          "semantics"};
+static const char *const labels[ROW_COUNT] = {"replicas are made",
+                                              "parameters are",
+                                              "replicas",
+                                              "clients (step loops)",
+                                              "graphs",
+                                              "nodes per graph",
+                                              "chief",
+                                              "feeds per step",
+                                              "control per step",
+                                              "busiest link a step",
+                                              "all links a step",
+                                              "inside tasks a step",
+                                              "memory of a replica",
+                                              "memory of an owner",
+                                              "owners, max/mean",
+                                              "a lost task",
+                                              "semantics"};
 
 static const char *bytes_text(struct dtg_arena *arena, int64_t bytes) {
   static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   double value = (double)bytes;
   int unit = 0;
-  for (; value >= 1024 && unit < 5; unit++) value /= 1024;
+  for (; value >= 1024 && unit < 5; unit++)
+    value /= 1024;
   return dtg_arena_printf(arena, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
@@ -47,31 +58,39 @@ static const char *replicate_text(struct dtg_arena *arena, const struct dtg_stra
   const char *text = strategy->levels.len ? "" : "one replica on one device";
   for (size_t i = 0; i < strategy->levels.len; i++) {
     const struct dtg_replicate_level *level = &strategy->levels.data[i];
-    text = dtg_arena_printf(arena, "%s%s%s over %s", text, i ? ", " : "",
-                            level->kind == DTG_IN_GRAPH ? "in-graph" : "between-graph", level->scope);
+    text =
+        dtg_arena_printf(arena, "%s%s%s over %s", text, i ? ", " : "",
+                         level->kind == DTG_IN_GRAPH ? "in-graph" : "between-graph", level->scope);
   }
   return text;
 }
 
 static const char *rule_text(struct dtg_arena *arena, const struct dtg_owner_rule *rule) {
-  if (rule->kind == DTG_OWNERS_MIRRORED) return "mirrored";
-  if (rule->kind == DTG_OWNERS_SHARDED) return "sharded";
+  if (rule->kind == DTG_OWNERS_MIRRORED)
+    return "mirrored";
+  if (rule->kind == DTG_OWNERS_SHARDED)
+    return "sharded";
   const char *text = "on";
-  if (rule->device.job) text = dtg_arena_printf(arena, "%s %s", text, rule->device.job);
+  if (rule->device.job)
+    text = dtg_arena_printf(arena, "%s %s", text, rule->device.job);
   if (rule->device.job && rule->device.task >= 0)
     text = dtg_arena_printf(arena, "%s/%d", text, rule->device.task);
-  if (rule->device.type) text = dtg_arena_printf(arena, "%s %s", text, rule->device.type);
+  if (rule->device.type)
+    text = dtg_arena_printf(arena, "%s %s", text, rule->device.type);
   if (rule->device.type && rule->device.index >= 0)
     text = dtg_arena_printf(arena, "%s:%d", text, rule->device.index);
-  if (rule->round_robin) text = dtg_arena_printf(arena, "%s, round robin", text);
-  if (rule->split) text = dtg_arena_printf(arena, "%s, split", text);
+  if (rule->round_robin)
+    text = dtg_arena_printf(arena, "%s, round robin", text);
+  if (rule->split)
+    text = dtg_arena_printf(arena, "%s, split", text);
   return text;
 }
 
 static const char *params_text(struct dtg_arena *arena, const struct dtg_replication *r) {
   const struct dtg_strategy *strategy = r->strategy;
   const char *text = "";
-  if (strategy->owners.len == 0) return r->single ? "with the replica" : "mirrored";
+  if (strategy->owners.len == 0)
+    return r->single ? "with the replica" : "mirrored";
   for (size_t i = 0; i < strategy->owners.len; i++) {
     const struct dtg_owner_rule *rule = &strategy->owners.data[i];
     bool all = strcmp(rule->pattern, "**") == 0;
@@ -81,31 +100,39 @@ static const char *params_text(struct dtg_arena *arena, const struct dtg_replica
   return text;
 }
 
-// The nodes of a client's graph: a copy of the train graph for each of its replicas, and the update.
+// The nodes of a client's graph: a copy of the train graph for each of its replicas, and the
+// update.
 static const char *nodes_text(struct dtg_arena *arena, const struct dtg_replication *r) {
   size_t train = r->module->train ? r->module->train->nodes.len : 0;
   size_t update = r->module->update ? r->module->update->nodes.len : 0;
   uint32_t each = r->client_families.data[0].replicas_each;
-  return dtg_arena_printf(arena, "%zu = %u x %zu + %zu", each * train + update, each, train, update);
+  return dtg_arena_printf(arena, "%zu = %u x %zu + %zu", each * train + update, each, train,
+                          update);
 }
 
 static const char *failure_text(struct dtg_arena *arena, const struct dtg_replication *r) {
   const struct dtg_update_rule *update = &r->strategy->update;
-  if (r->single) return "ends the run";
-  if (update->is_async) return "a worker: the others go on; an owner: stops all";
+  if (r->single)
+    return "ends the run";
+  if (update->is_async)
+    return "a worker: the others go on; an owner: stops all";
   if (update->backup > 0)
-    return dtg_arena_printf(arena, "up to %lld workers: the step goes on without; an owner: stops all",
-                            (long long)update->backup);
+    return dtg_arena_printf(arena,
+                            "up to %lld worker%s: the step goes on without; an owner: stops all",
+                            (long long)update->backup, update->backup == 1 ? "" : "s");
   return r->clients == 1 ? "stops the step for all" : "all wait for it";
 }
 
 static const char *semantics_text(struct dtg_arena *arena, const struct dtg_replication *r) {
   const struct dtg_update_rule *update = &r->strategy->update;
-  if (!r->relaxed) return "exact";
+  if (!r->relaxed)
+    return "exact";
   if (!update->is_async)
     return dtg_arena_printf(arena, "relaxed (backup %lld)", (long long)update->backup);
-  if (update->staleness < 0) return "relaxed (async)";
-  return dtg_arena_printf(arena, "relaxed (async, staleness <= %lld)", (long long)update->staleness);
+  if (update->staleness < 0)
+    return "relaxed (async)";
+  return dtg_arena_printf(arena, "relaxed (async, staleness <= %lld)",
+                          (long long)update->staleness);
 }
 
 static const char *imbalance_text(struct dtg_arena *arena, const struct dtg_partition *p) {
@@ -115,7 +142,8 @@ static const char *imbalance_text(struct dtg_arena *arena, const struct dtg_part
     sum += bytes;
     most = bytes > most ? bytes : most;
   }
-  if (p->loads.len < 2 || sum == 0) return "one owner";
+  if (p->loads.len < 2 || sum == 0)
+    return "one owner";
   return dtg_arena_printf(arena, "%.3f over %zu", most * (double)p->loads.len / sum, p->loads.len);
 }
 
@@ -123,7 +151,8 @@ static const char *imbalance_text(struct dtg_arena *arena, const struct dtg_part
 static const char *short_task(struct dtg_arena *arena, const struct dtg_cluster *cluster,
                               uint32_t task) {
   uint32_t j = 0;
-  for (; task >= cluster->jobs[j].task_count; j++) task -= cluster->jobs[j].task_count;
+  for (; task >= cluster->jobs[j].task_count; j++)
+    task -= cluster->jobs[j].task_count;
   return dtg_arena_printf(arena, "%s/%u", cluster->jobs[j].name, task);
 }
 
@@ -135,9 +164,9 @@ static void fill_maps(struct dtg_arena *arena, const struct dtg_partition *p, co
   const struct dtg_replication *r = p->replication;
   cells[ROW_REPLICATE] = replicate_text(arena, r->strategy);
   cells[ROW_PARAMS] = params_text(arena, r);
-  cells[ROW_REPLICAS] = dtg_arena_printf(arena, "%u of %lld shard%s", r->replicas,
-                                         (long long)(r->shards / r->replicas),
-                                         r->shards == r->replicas ? "" : "s");
+  cells[ROW_REPLICAS] =
+      dtg_arena_printf(arena, "%u of %lld shard%s", r->replicas,
+                       (long long)(r->shards / r->replicas), r->shards == r->replicas ? "" : "s");
   cells[ROW_CLIENTS] = cells[ROW_GRAPHS] = number(arena, r->clients);
   cells[ROW_NODES] = nodes_text(arena, r);
   cells[ROW_CHIEF] = short_task(arena, r->cluster, dtg_client_task(r, 0));
@@ -146,12 +175,25 @@ static void fill_maps(struct dtg_arena *arena, const struct dtg_partition *p, co
   cells[ROW_SEMANTICS] = semantics_text(arena, r);
 }
 
-static void fill_traffic(struct dtg_arena *arena, const struct dtg_partition *p, const char **cells) {
+// What the arbiter adds in a step: a question and an answer for each client; with backups also a
+// report of each owner on each client's contribution, at most, and a decision for each owner.
+static uint64_t arbiter_messages(const struct dtg_replication *r) {
+  const struct dtg_update_rule *update = &r->strategy->update;
+  uint64_t clients = r->clients, owners = r->owners.len;
+  if (update->is_async)
+    return update->staleness >= 0 ? 2 * clients : 0;
+  return update->backup > 0 ? 2 * clients + owners * clients + owners : 0;
+}
+
+static void fill_traffic(struct dtg_arena *arena, const struct dtg_partition *p,
+                         const char **cells) {
   struct dtg_traffic traffic = dtg_traffic_measure(arena, p);
   const struct dtg_link_bytes *link = &traffic.links[traffic.busiest];
   cells[ROW_FEEDS] = bytes_text(arena, traffic.feeds);
-  cells[ROW_CONTROL] = dtg_arena_printf(arena, "%llu message%s", (unsigned long long)traffic.control,
-                                        traffic.control == 1 ? "" : "s");
+  uint64_t control = traffic.control + arbiter_messages(p->replication);
+  cells[ROW_CONTROL] = dtg_arena_printf(
+      arena, "%s%llu message%s", p->replication->strategy->update.backup > 0 ? "at most " : "",
+      (unsigned long long)control, control == 1 ? "" : "s");
   cells[ROW_BUSIEST] =
       traffic.all == 0
           ? "0 B"
@@ -166,7 +208,8 @@ void dtg_compare_fill(struct dtg_arena *arena, const struct dtg_partition *p,
   fill_maps(arena, p, out->cells);
   fill_traffic(arena, p, out->cells);
   out->cells[ROW_REPLICA_MEMORY] = bytes_text(arena, memory.replica);
-  out->cells[ROW_OWNER_MEMORY] = memory.owner ? bytes_text(arena, memory.owner) : "with the replica";
+  out->cells[ROW_OWNER_MEMORY] =
+      memory.owner ? bytes_text(arena, memory.owner) : "with the replica";
 }
 
 // ---- the table ----
@@ -179,8 +222,10 @@ static size_t take_line(const char **rest) {
   size_t length = strlen(text);
   if (length > CELL_WIDTH) {
     length = CELL_WIDTH;
-    while (length > 0 && text[length] != ' ') length--;
-    if (length == 0) length = CELL_WIDTH; // a word longer than the column
+    while (length > 0 && text[length] != ' ')
+      length--;
+    if (length == 0)
+      length = CELL_WIDTH; // a word longer than the column
   }
   *rest = text + length + strspn(text + length, " ");
   return length;
@@ -196,7 +241,8 @@ static void put_line(struct dtg_strbuf *out, const char *label, const char **res
     dtg_strbuf_write(out, text, length);
     dtg_strbuf_repeat(out, ' ', CELL_WIDTH - length);
   }
-  for (end = out->len; end > start && out->data[end - 1] == ' ';) end--;
+  for (end = out->len; end > start && out->data[end - 1] == ' ';)
+    end--;
   out->len = end;
   dtg_strbuf_putc(out, '\n');
 }
@@ -205,17 +251,20 @@ static void put_row(struct dtg_strbuf *out, const char *label, const char **rest
   for (bool more = true; more; label = "") {
     put_line(out, label, rests, count);
     more = false;
-    for (size_t c = 0; c < count; c++) more |= *rests[c] != '\0';
+    for (size_t c = 0; c < count; c++)
+      more |= *rests[c] != '\0';
   }
 }
 
 static void put_group(const struct dtg_compare_column *columns, size_t count,
                       struct dtg_strbuf *out) {
   const char *rests[GROUP];
-  for (size_t c = 0; c < count; c++) rests[c] = columns[c].name;
+  for (size_t c = 0; c < count; c++)
+    rests[c] = columns[c].name;
   put_row(out, "strategy", rests, count);
   for (int row = 0; row < ROW_COUNT; row++) {
-    for (size_t c = 0; c < count; c++) rests[c] = columns[c].cells[row];
+    for (size_t c = 0; c < count; c++)
+      rests[c] = columns[c].cells[row];
     put_row(out, labels[row], rests, count);
   }
 }
@@ -226,12 +275,15 @@ void dtg_compare_print(const struct dtg_compare_column *columns, size_t count,
   struct dtg_compare_column *usable = DTG_NEW_ARRAY(&arena, struct dtg_compare_column, count);
   size_t used = 0;
   for (size_t c = 0; c < count; c++)
-    if (!columns[c].refused) usable[used++] = columns[c];
+    if (!columns[c].refused)
+      usable[used++] = columns[c];
   for (size_t c = 0; c < used; c += GROUP) {
-    if (c > 0) dtg_strbuf_putc(out, '\n');
+    if (c > 0)
+      dtg_strbuf_putc(out, '\n');
     put_group(&usable[c], used - c < GROUP ? used - c : GROUP, out);
   }
-  if (used < count && used > 0) dtg_strbuf_putc(out, '\n');
+  if (used < count && used > 0)
+    dtg_strbuf_putc(out, '\n');
   for (size_t c = 0; c < count; c++)
     if (columns[c].refused)
       dtg_strbuf_printf(out, "%s is refused on this cluster: %s\n", columns[c].name,

@@ -30,7 +30,8 @@ static bool too_large(const char *file, struct dtg_strbuf *why) {
     dtg_strbuf_printf(why, "dtgc: %s is a folder, not a plan\n", file);
     return true;
   }
-  if (info.st_size <= MAX_PLAN_BYTES) return false;
+  if (info.st_size <= MAX_PLAN_BYTES)
+    return false;
   dtg_strbuf_printf(why, "dtgc: %s has %lld bytes: a plan has at most %d\n", file,
                     (long long)info.st_size, MAX_PLAN_BYTES);
   return true;
@@ -38,14 +39,16 @@ static bool too_large(const char *file, struct dtg_strbuf *why) {
 
 static json_t *read_plan(const char *file, struct dtg_strbuf *why) {
   json_error_t error;
-  if (too_large(file, why)) return NULL;
+  if (too_large(file, why))
+    return NULL;
   json_t *root = json_load_file(file, JSON_REJECT_DUPLICATES, &error);
   if (!root) {
     dtg_strbuf_printf(why, "dtgc: %s:%d:%d: not valid JSON: %s\n", file, error.line, error.column,
                       error.text);
     return NULL;
   }
-  if (json_is_integer(json_object_get(root, "schema"))) return root;
+  if (json_is_integer(json_object_get(root, "schema")))
+    return root;
   dtg_strbuf_printf(why,
                     "dtgc: %s is no plan: it has no `schema`\n"
                     "  hint: dtgc plan MODEL.dtg --format=json writes one\n",
@@ -66,10 +69,12 @@ static void put_value(struct diff *d, const json_t *value) {
     return;
   }
   char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-  if (!text) dtg_bug("a JSON value has no text");
+  if (!text)
+    dtg_bug("a JSON value has no text");
   size_t length = strlen(text);
   dtg_strbuf_write(d->out, text, length < MAX_VALUE ? length : MAX_VALUE);
-  if (length > MAX_VALUE) dtg_strbuf_puts(d->out, "...");
+  if (length > MAX_VALUE)
+    dtg_strbuf_puts(d->out, "...");
   free(text);
 }
 
@@ -101,7 +106,8 @@ static void put_only(struct diff *d, const char *where, const json_t *value) {
 
 static void cut(struct diff *d, size_t length) {
   d->path.len = length;
-  if (d->path.data) d->path.data[length] = '\0';
+  if (d->path.data)
+    d->path.data[length] = '\0';
 }
 
 static void compare(struct diff *d, const json_t *a, const json_t *b);
@@ -125,7 +131,8 @@ static void compare_objects(struct diff *d, json_t *a, json_t *b) {
     cut(d, length);
   }
   json_object_foreach(b, key, value) {
-    if (json_object_get(a, key)) continue;
+    if (json_object_get(a, key))
+      continue;
     dtg_strbuf_printf(&d->path, "%s%s", length ? "." : "", key);
     compare_under(d, NULL, value);
     cut(d, length);
@@ -135,8 +142,8 @@ static void compare_objects(struct diff *d, json_t *a, json_t *b) {
 // What may name the rows of a list, the first that tells them apart.
 enum { NAME_KEYS = 3 };
 static const char *const name_keys[][NAME_KEYS] = {
-    {"path"}, {"role", "device"}, {"device"}, {"kind", "from", "to"}, {"kind", "name"},
-    {"first"}, {"name"}, {"kernel"}};
+    {"path"},         {"role", "device"}, {"device"}, {"kind", "from", "to"},
+    {"kind", "name"}, {"first"},          {"name"},   {"kernel"}};
 
 // Ends of a transfer have a name of their own: a role and a first number.
 static bool put_key(const json_t *value, struct dtg_strbuf *name) {
@@ -166,7 +173,8 @@ static json_t *rows_by(const json_t *list, const char *const keys[NAME_KEYS]) {
            json_object_set(rows, dtg_strbuf_text(&name), row) == 0;
   }
   dtg_strbuf_free(&name);
-  if (good) return rows;
+  if (good)
+    return rows;
   json_decref(rows);
   return NULL;
 }
@@ -181,7 +189,8 @@ static void compare_rows(struct diff *d, json_t *a, json_t *b) {
     cut(d, length);
   }
   json_object_foreach(b, key, value) {
-    if (json_object_get(a, key)) continue;
+    if (json_object_get(a, key))
+      continue;
     dtg_strbuf_printf(&d->path, "[%s]", key);
     compare_under(d, NULL, value);
     cut(d, length);
@@ -192,7 +201,8 @@ static bool is_scalar_list(const json_t *list) {
   size_t index;
   json_t *value;
   json_array_foreach(list, index, value) {
-    if (json_is_object(value) || json_is_array(value)) return false;
+    if (json_is_object(value) || json_is_array(value))
+      return false;
   }
   return true;
 }
@@ -208,16 +218,19 @@ static void compare_by_position(struct diff *d, const json_t *a, const json_t *b
 
 static void compare_arrays(struct diff *d, json_t *a, json_t *b) {
   if (is_scalar_list(a) && is_scalar_list(b)) {
-    if (!json_equal(a, b)) put_change(d, a, b);
+    if (!json_equal(a, b))
+      put_change(d, a, b);
     return;
   }
   for (size_t i = 0; i < sizeof name_keys / sizeof *name_keys; i++) {
     json_t *rows_a = rows_by(a, name_keys[i]), *rows_b = rows_by(b, name_keys[i]);
     bool named = rows_a && rows_b;
-    if (named) compare_rows(d, rows_a, rows_b);
+    if (named)
+      compare_rows(d, rows_a, rows_b);
     json_decref(rows_a);
     json_decref(rows_b);
-    if (named) return;
+    if (named)
+      return;
   }
   compare_by_position(d, a, b);
 }

@@ -10,8 +10,8 @@
 
 enum dtg_diff_result { DTG_DIFF_EQUAL = 0, DTG_DIFF_DIFFERENT = 1, DTG_DIFF_UNREADABLE = 2 };
 
-// `a` and `b`: files as written by `dtgc plan --format=json`. The differences go to `out`, in the order
-// of file a, what only b has behind it; a file that is no plan is explained in `why`.
+// `a` and `b`: files as written by `dtgc plan --format=json`. The differences go to `out`, in the
+// order of file a, what only b has behind it; a file that is no plan is explained in `why`.
 enum dtg_diff_result dtg_diff_files(const char *a, const char *b, struct dtg_strbuf *out,
                                     struct dtg_strbuf *why);
 

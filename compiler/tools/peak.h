@@ -7,8 +7,8 @@
 #include "compiler/base/ctx.h"
 #include "compiler/ir/plan.h"
 
-// Adds notes to `diag`: the largest arena of the plan, the step of its peak, and the largest buffers
-// that live there with the source lines of their values.
+// Adds notes to `diag`: the largest arena of the plan, the step of its peak, and the largest
+// buffers that live there with the source lines of their values.
 void dtg_peak_notes(struct dtg_ctx *ctx, struct dtg_diag *diag, const struct dtg_plan *plan);
 
 #endif

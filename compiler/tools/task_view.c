@@ -19,7 +19,8 @@ static const char *device_text(const struct view *v, uint32_t device) {
 static bool find_replica(const struct view *v, uint32_t device, uint32_t *replica) {
   for (size_t i = 0; i < v->r->families.len; i++) {
     uint32_t number;
-    if (!dtg_device_set_find(&v->r->families.data[i].devices, device, &number)) continue;
+    if (!dtg_device_set_find(&v->r->families.data[i].devices, device, &number))
+      continue;
     *replica = v->r->families.data[i].first + number;
     return true;
   }
@@ -52,7 +53,8 @@ static void put_slices(const struct view *v, uint32_t owner) {
   for (size_t i = 0; i < v->r->slices.len; i++) {
     const struct dtg_slice *s = &v->r->slices.data[i];
     const struct dtg_variable *variable = &v->r->module->variables.data[s->variable];
-    if (s->owner != load->device) continue;
+    if (s->owner != load->device)
+      continue;
     dtg_strbuf_printf(v->out, "      %-26s elements %lld to %lld, %lld bytes\n", variable->path,
                       (long long)s->first, (long long)(s->first + s->elements - 1),
                       (long long)(s->elements * (int64_t)dtg_dtype_size(variable->type.dtype)));
@@ -64,10 +66,13 @@ static void put_device(const struct view *v, uint32_t device) {
   size_t owner;
   bool computes = find_replica(v, device, &replica), owns = dtg_owner_find(v->r, device, &owner);
   dtg_strbuf_printf(v->out, "  %s\n", device_text(v, device));
-  if (computes) put_replica(v, replica);
-  if (owns) put_slices(v, (uint32_t)owner);
+  if (computes)
+    put_replica(v, replica);
+  if (owns)
+    put_slices(v, (uint32_t)owner);
   put_parts(v, computes, owns);
-  if (!computes && !owns) dtg_strbuf_puts(v->out, "    nothing runs here\n");
+  if (!computes && !owns)
+    dtg_strbuf_puts(v->out, "    nothing runs here\n");
 }
 
 static void put_clients(const struct view *v) {
@@ -90,7 +95,9 @@ static void put_message(void *context, const struct dtg_transfer *t, uint32_t fr
   v->messages++;
   *(sends && receives ? &v->inside : sends ? &v->sent : &v->received) += t->bytes;
   dtg_strbuf_printf(v->out, "    %-8s %-8s %-32s -> %-32s %12lld\n",
-                    sends && receives ? "inside" : sends ? "sends" : "receives",
+                    sends && receives ? "inside"
+                    : sends           ? "sends"
+                                      : "receives",
                     dtg_transfer_name(t->kind), end_text(v, t->from.role, from),
                     end_text(v, t->to.role, to), (long long)t->bytes);
 }
@@ -102,7 +109,8 @@ static void put_messages(struct view *v) {
     for (size_t i = 0; i < v->p->sends.len; i++)
       if ((int)v->p->sends.data[i].kind == kind)
         dtg_transfer_each(v->p, &v->p->sends.data[i], v->task, put_message, v);
-  dtg_strbuf_printf(v->out, "  %llu messages: %lld bytes sent, %lld received, %lld inside the task\n",
+  dtg_strbuf_printf(v->out,
+                    "  %llu messages: %lld bytes sent, %lld received, %lld inside the task\n",
                     (unsigned long long)v->messages, (long long)v->sent, (long long)v->received,
                     (long long)v->inside);
 }
@@ -112,7 +120,8 @@ void dtg_task_view(struct dtg_ctx *ctx, const struct dtg_partition *p, uint32_t 
   struct view v = {.ctx = ctx, .p = p, .r = p->replication, .task = task, .out = out};
   const struct dtg_cluster *cluster = v.r->cluster;
   uint32_t j = 0, index = task;
-  for (; index >= cluster->jobs[j].task_count; j++) index -= cluster->jobs[j].task_count;
+  for (; index >= cluster->jobs[j].task_count; j++)
+    index -= cluster->jobs[j].task_count;
   uint32_t each = dtg_job_devices(&cluster->jobs[j]);
   dtg_strbuf_printf(out, "%s in full, strategy `%s`\n", dtg_task_name(&ctx->arena, cluster, task),
                     v.r->strategy->name);

@@ -3,13 +3,15 @@
 #include "compiler/tools/why.h"
 
 uint32_t dtg_end_device(const struct dtg_partition *p, enum dtg_role role, uint32_t index) {
-  if (role == DTG_ROLE_CLIENT) return DTG_NO_DEVICE;
+  if (role == DTG_ROLE_CLIENT)
+    return DTG_NO_DEVICE;
   return role == DTG_ROLE_REPLICA ? dtg_replica_device(p->replication, index)
                                   : p->loads.data[index].device;
 }
 
 uint32_t dtg_end_task(const struct dtg_partition *p, enum dtg_role role, uint32_t index) {
-  if (role == DTG_ROLE_CLIENT) return dtg_client_task(p->replication, index);
+  if (role == DTG_ROLE_CLIENT)
+    return dtg_client_task(p->replication, index);
   return dtg_device_task(p->replication->cluster, dtg_end_device(p, role, index));
 }
 
@@ -21,7 +23,8 @@ static bool is_member(const struct dtg_partition *p, const struct dtg_ends *ends
 
 static bool is_message(const struct dtg_partition *p, const struct dtg_transfer *t, uint32_t from,
                        uint32_t to) {
-  if (t->from.role == t->to.role) return from != to;
+  if (t->from.role == t->to.role)
+    return from != to;
   uint32_t a = dtg_end_device(p, t->from.role, from), b = dtg_end_device(p, t->to.role, to);
   return a == DTG_NO_DEVICE || a != b;
 }
@@ -30,12 +33,15 @@ void dtg_transfer_each(const struct dtg_partition *p, const struct dtg_transfer 
                        dtg_message_visit *visit, void *context) {
   for (uint32_t i = 0; i < t->from.count; i++) {
     uint32_t from = t->from.first + i;
-    if (!is_member(p, &t->from, from)) continue;
+    if (!is_member(p, &t->from, from))
+      continue;
     bool here = task == UINT32_MAX || dtg_end_task(p, t->from.role, from) == task;
     for (uint32_t k = 0; k < t->to.count; k++) {
       uint32_t to = t->to.first + k;
-      if (!here && dtg_end_task(p, t->to.role, to) != task) continue;
-      if (is_member(p, &t->to, to) && is_message(p, t, from, to)) visit(context, t, from, to);
+      if (!here && dtg_end_task(p, t->to.role, to) != task)
+        continue;
+      if (is_member(p, &t->to, to) && is_message(p, t, from, to))
+        visit(context, t, from, to);
     }
   }
 }
@@ -46,7 +52,8 @@ struct measure {
 };
 
 static void add(int64_t *sum, int64_t bytes) {
-  if (__builtin_add_overflow(*sum, bytes, sum)) *sum = INT64_MAX;
+  if (__builtin_add_overflow(*sum, bytes, sum))
+    *sum = INT64_MAX;
 }
 
 static void add_message(void *context, const struct dtg_transfer *t, uint32_t from, uint32_t to) {
@@ -59,7 +66,8 @@ static void add_message(void *context, const struct dtg_transfer *t, uint32_t fr
   add(&m->out->links[a].sent, t->bytes);
   add(&m->out->links[b].received, t->bytes);
   add(&m->out->all, t->bytes);
-  if (t->kind == DTG_TRANSFER_FEED) add(&m->out->feeds, t->bytes);
+  if (t->kind == DTG_TRANSFER_FEED)
+    add(&m->out->feeds, t->bytes);
 }
 
 static int64_t both_ways(const struct dtg_link_bytes *link) {
@@ -80,6 +88,7 @@ struct dtg_traffic dtg_traffic_measure(struct dtg_arena *arena, const struct dtg
       out.control += t->messages;
   }
   for (uint32_t task = 1; task < out.tasks; task++)
-    if (both_ways(&out.links[task]) > both_ways(&out.links[out.busiest])) out.busiest = task;
+    if (both_ways(&out.links[task]) > both_ways(&out.links[out.busiest]))
+      out.busiest = task;
   return out;
 }

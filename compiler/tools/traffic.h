@@ -1,7 +1,7 @@
 // Messages of a step one by one, and what they add up to per task.
 //
-// Purpose: transfers are families; people ask about a task and its peers. Ownership: the arena given.
-// Thread rule: pure.
+// Purpose: transfers are families; people ask about a task and its peers. Ownership: the arena
+// given. Thread rule: pure.
 #ifndef DTG_TOOLS_TRAFFIC_H
 #define DTG_TOOLS_TRAFFIC_H
 
@@ -18,8 +18,8 @@ typedef void dtg_message_visit(void *context, const struct dtg_transfer *transfe
 void dtg_transfer_each(const struct dtg_partition *partition, const struct dtg_transfer *transfer,
                        uint32_t task, dtg_message_visit *visit, void *context);
 
-// Payload bytes of a step over the link of each task: what it sends to other tasks and gets from them.
-// Messages between devices of one task go over no link.
+// Payload bytes of a step over the link of each task: what it sends to other tasks and gets from
+// them. Messages between devices of one task go over no link.
 struct dtg_link_bytes {
   int64_t sent, received;
 };

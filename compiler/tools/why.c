@@ -36,7 +36,8 @@ static const char *rule_text(const char *rule) {
       {"between_graph", "`replicate between_graph`: one client a task"},
   };
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-    if (strcmp(texts[i].rule, rule) == 0) return texts[i].text;
+    if (strcmp(texts[i].rule, rule) == 0)
+      return texts[i].text;
   return rule;
 }
 
@@ -48,7 +49,8 @@ static void put_source(const struct why *w, struct dtg_span span) {
   dtg_strbuf_puts(w->out, ": `");
   for (uint32_t i = span.begin; i < span.end && written < MAX_TEXT; i++) {
     bool blank = strchr(" \t\r\n", text[i]) != NULL;
-    if (blank && i > span.begin && strchr(" \t\r\n", text[i - 1])) continue;
+    if (blank && i > span.begin && strchr(" \t\r\n", text[i - 1]))
+      continue;
     dtg_strbuf_putc(w->out, blank ? ' ' : text[i]);
     written++;
   }
@@ -57,9 +59,11 @@ static void put_source(const struct why *w, struct dtg_span span) {
 
 static void put_where(const struct why *w, struct dtg_span span, bool quote) {
   const char *where = dtg_span_text(&w->ctx->arena, &w->ctx->sources, span);
-  if (!*where) return;
+  if (!*where)
+    return;
   dtg_strbuf_printf(w->out, ", %s", where);
-  if (quote) put_source(w, span);
+  if (quote)
+    put_source(w, span);
 }
 
 static void put_cause(const struct why *w, const char *indent, struct dtg_cause cause) {
@@ -81,6 +85,22 @@ static bool same_cause(struct dtg_cause a, struct dtg_cause b) {
 
 // ---- variables ----
 
+// Which of several owners a `params` clause chose, and how.
+static void put_choice(const struct why *w, struct dtg_cause cause) {
+  const struct dtg_strategy *strategy = w->r->strategy;
+  if (strcmp(cause.rule, "params") != 0 || w->r->owners.len < 2)
+    return;
+  for (size_t i = 0; i < strategy->owners.len; i++) {
+    const struct dtg_owner_rule *rule = &strategy->owners.data[i];
+    if (rule->span.file != cause.span.file || rule->span.begin != cause.span.begin)
+      continue;
+    dtg_strbuf_printf(w->out, "    chosen %s\n",
+                      rule->round_robin
+                          ? "in turns, in the order of paths"
+                          : "by bytes: the largest first, onto the least loaded owner");
+  }
+}
+
 static void put_slices(const struct why *w, uint32_t variable) {
   static const char *const kinds[] = {"", ", every replica keeps a copy",
                                       ", nobody keeps a whole copy"};
@@ -94,8 +114,10 @@ static void put_slices(const struct why *w, uint32_t variable) {
       dtg_strbuf_printf(w->out, "  elements %lld to %lld are owned by %s%s\n", (long long)s->first,
                         (long long)(s->first + s->elements - 1), device_text(w, s->owner),
                         kinds[s->kind]);
-    if (i + 1 == count || !same_cause(s->cause, slices[i + 1].cause))
-      put_cause(w, "    ", s->cause);
+    if (i + 1 < count && same_cause(s->cause, slices[i + 1].cause))
+      continue;
+    put_cause(w, "    ", s->cause);
+    put_choice(w, s->cause);
   }
 }
 
@@ -103,7 +125,8 @@ static void put_reduction(const struct why *w, uint32_t variable) {
   static const char *const how[] = {"mean", "sum", "maximum"};
   for (size_t i = 0; i < w->r->reductions.len; i++) {
     const struct dtg_reduction *d = &w->r->reductions.data[i];
-    if (d->variable != variable) continue;
+    if (d->variable != variable)
+      continue;
     dtg_strbuf_printf(w->out, "  its %s reduced there: %s over %lld shard%s by the fixed tree\n",
                       d->kind == DTG_ROOT_GRAD ? "gradient is" : "candidates are", how[d->reduce],
                       (long long)w->r->shards, w->r->shards == 1 ? "" : "s");
@@ -132,13 +155,15 @@ static void put_variable(const struct why *w, uint32_t variable) {
                       w->r->module->variables.data[v->param].path);
   put_slices(w, variable);
   put_strategy(w);
-  if (v->kind != DTG_VARIABLE_SLOT) put_reduction(w, variable);
+  if (v->kind != DTG_VARIABLE_SLOT)
+    put_reduction(w, variable);
   put_slots(w, variable);
 }
 
 static bool why_variable(const struct why *w) {
   for (uint32_t v = 0; v < w->r->module->variables.len; v++) {
-    if (strcmp(w->r->module->variables.data[v].path, w->name) != 0) continue;
+    if (strcmp(w->r->module->variables.data[v].path, w->name) != 0)
+      continue;
     put_variable(w, v);
     return true;
   }
@@ -167,7 +192,8 @@ static void put_nodes(const struct why *w, const struct dtg_graph *graph) {
   for (uint32_t n = 0; n < graph->nodes.len; n++) {
     const struct dtg_node *node = dtg_graph_node(graph, n);
     size_t i = 0;
-    if (!is_under(node_path(node), w->name)) continue;
+    if (!is_under(node_path(node), w->name))
+      continue;
     while (i < places.len && (places.data[i].device != node->device ||
                               !same_cause(places.data[i].cause, node->cause)))
       i++;
@@ -189,7 +215,8 @@ static size_t graphs_of(const struct why *w, const struct dtg_graph *graphs[4]) 
   const struct dtg_graph *all[] = {m->train, m->eval, m->tail, m->update};
   size_t count = 0;
   for (size_t i = 0; i < 4; i++)
-    if (all[i]) graphs[count++] = all[i];
+    if (all[i])
+      graphs[count++] = all[i];
   return count;
 }
 
@@ -197,17 +224,21 @@ static bool why_path(const struct why *w) {
   const struct dtg_graph *graphs[4];
   size_t count = graphs_of(w, graphs);
   bool found = false;
-  if (!*w->name) return false;
+  if (!*w->name)
+    return false;
   for (size_t g = 0; g < count && !found; g++)
     for (uint32_t n = 0; n < graphs[g]->nodes.len && !found; n++)
       found = is_under(node_path(dtg_graph_node(graphs[g], n)), w->name);
-  if (!found) return false;
+  if (!found)
+    return false;
   dtg_strbuf_printf(w->out, "`%s` is an op path", w->name);
   if (w->r->replicas > 1)
-    dtg_strbuf_printf(w->out, "; the devices are those of replica 0, the other %u do the same on theirs",
+    dtg_strbuf_printf(w->out,
+                      "; the devices are those of replica 0, the other %u do the same on theirs",
                       w->r->replicas - 1);
   dtg_strbuf_putc(w->out, '\n');
-  for (size_t g = 0; g < count; g++) put_nodes(w, graphs[g]);
+  for (size_t g = 0; g < count; g++)
+    put_nodes(w, graphs[g]);
   if (w->r->owners.len > 1)
     dtg_strbuf_puts(w->out, "  an update runs at every owner of a slice, on its rows\n");
   put_strategy(w);
@@ -225,7 +256,8 @@ static bool replica_on(const struct why *w, uint32_t device, uint32_t *replica,
   for (size_t i = 0; i < w->r->families.len; i++) {
     const struct dtg_replica_family *family = &w->r->families.data[i];
     uint32_t number;
-    if (!dtg_device_set_find(&family->devices, device, &number)) continue;
+    if (!dtg_device_set_find(&family->devices, device, &number))
+      continue;
     *replica = family->first + number;
     *cause = family->cause;
     return true;
@@ -235,10 +267,12 @@ static bool replica_on(const struct why *w, uint32_t device, uint32_t *replica,
 
 static void put_owned(const struct why *w, uint32_t device) {
   size_t rows = 0, all = 0;
-  for (size_t i = 0; i < w->r->slices.len; i++) all += w->r->slices.data[i].owner == device;
+  for (size_t i = 0; i < w->r->slices.len; i++)
+    all += w->r->slices.data[i].owner == device;
   for (size_t i = 0; i < w->r->slices.len && rows < MAX_ROWS; i++) {
     const struct dtg_slice *s = &w->r->slices.data[i];
-    if (s->owner != device) continue;
+    if (s->owner != device)
+      continue;
     const struct dtg_variable *v = &w->r->module->variables.data[s->variable];
     rows++;
     dtg_strbuf_printf(w->out, "    owns `%s`", v->path);
@@ -248,12 +282,14 @@ static void put_owned(const struct why *w, uint32_t device) {
     dtg_strbuf_putc(w->out, '\n');
     put_cause(w, "      ", s->cause);
   }
-  if (rows < all) dtg_strbuf_printf(w->out, "    and owns %zu more slices\n", all - rows);
+  if (rows < all)
+    dtg_strbuf_printf(w->out, "    and owns %zu more slices\n", all - rows);
 }
 
 static bool is_owner(const struct why *w, uint32_t device) {
   for (size_t i = 0; i < w->r->owners.len; i++)
-    if (w->r->owners.data[i] == device) return true;
+    if (w->r->owners.data[i] == device)
+      return true;
   return false;
 }
 
@@ -278,7 +314,8 @@ static void put_client(const struct why *w, uint32_t task) {
   for (size_t i = 0; i < w->r->client_families.len; i++) {
     const struct dtg_client_family *f = &w->r->client_families.data[i];
     for (uint32_t k = 0; k < f->count; k++) {
-      if (f->task + k * f->task_stride != task) continue;
+      if (f->task + k * f->task_stride != task)
+        continue;
       uint32_t first = f->first_replica + k * f->replicas_each;
       dtg_strbuf_printf(w->out, "  client %u%s, drives replica", f->first + k,
                         f->first + k == 0 ? ", the chief" : "");
@@ -293,20 +330,23 @@ static void put_client(const struct why *w, uint32_t task) {
 
 static uint32_t first_device(const struct dtg_cluster *cluster, uint32_t task, uint32_t *count) {
   uint32_t j = 0;
-  for (; task >= cluster->jobs[j].task_count; j++) task -= cluster->jobs[j].task_count;
+  for (; task >= cluster->jobs[j].task_count; j++)
+    task -= cluster->jobs[j].task_count;
   *count = dtg_job_devices(&cluster->jobs[j]);
   return cluster->jobs[j].first_device + task * *count;
 }
 
 static bool why_task(const struct why *w) {
   uint32_t task, count;
-  if (!dtg_task_find(w->r->cluster, w->name, &task)) return false;
+  if (!dtg_task_find(w->r->cluster, w->name, &task))
+    return false;
   uint32_t first = first_device(w->r->cluster, task, &count);
   dtg_strbuf_printf(w->out, "%s is a task with %u device%s\n",
                     dtg_task_name(&w->ctx->arena, w->r->cluster, task), count,
                     count == 1 ? "" : "s");
   put_client(w, task);
-  for (uint32_t i = 0; i < count; i++) put_device(w, first + i);
+  for (uint32_t i = 0; i < count; i++)
+    put_device(w, first + i);
   put_strategy(w);
   return true;
 }
@@ -315,12 +355,15 @@ static bool why_task(const struct why *w) {
 static bool why_device(const struct why *w) {
   const char *end = strstr(w->name, "/device:");
   uint32_t task, count;
-  if (!end) return false;
+  if (!end)
+    return false;
   const char *name = dtg_arena_strndup(&w->ctx->arena, w->name, (size_t)(end - w->name));
-  if (!dtg_task_find(w->r->cluster, name, &task)) return false;
+  if (!dtg_task_find(w->r->cluster, name, &task))
+    return false;
   uint32_t first = first_device(w->r->cluster, task, &count);
   for (uint32_t i = 0; i < count; i++) {
-    if (strcmp(device_text(w, first + i), w->name) != 0) continue;
+    if (strcmp(device_text(w, first + i), w->name) != 0)
+      continue;
     dtg_strbuf_printf(w->out, "%s is a device\n", w->name);
     put_device(w, first + i);
     put_strategy(w);
@@ -344,7 +387,8 @@ static void add_paths(const struct why *w, struct names *names) {
   for (size_t g = 0; g < count; g++)
     for (uint32_t n = 0; n < graphs[g]->nodes.len; n++) {
       const char *path = node_path(dtg_graph_node(graphs[g], n));
-      if (*path && strcmp(path, last) != 0) dtg_vec_push(&w->ctx->arena, &names->list, path);
+      if (*path && strcmp(path, last) != 0)
+        dtg_vec_push(&w->ctx->arena, &names->list, path);
       last = path;
     }
 }
@@ -358,23 +402,25 @@ static void add_places(const struct why *w, struct names *names) {
       const char *name = dtg_arena_printf(&w->ctx->arena, "%s/%u", job->name, t);
       dtg_vec_push(&w->ctx->arena, &names->list, name);
       for (uint32_t d = 0; d < each; d++)
-        dtg_vec_push(&w->ctx->arena, &names->list, device_text(w, job->first_device + t * each + d));
+        dtg_vec_push(&w->ctx->arena, &names->list,
+                     device_text(w, job->first_device + t * each + d));
     }
   }
 }
 
 static bool unknown(const struct why *w) {
   struct names names = {0};
-  struct dtg_diag *diag = dtg_error(&w->ctx->diags, DTG_SPAN_NONE,
-                                    "nothing here is named `%s`", w->name);
+  struct dtg_diag *diag =
+      dtg_error(&w->ctx->diags, DTG_SPAN_NONE, "nothing here is named `%s`", w->name);
   add_paths(w, &names);
   add_places(w, &names);
   const char *near = dtg_suggest(w->name, names.list.data, names.list.len);
   if (near)
     dtg_diag_hint(diag, "did you mean `%s`?", near);
   else
-    dtg_diag_hint(diag, "names are parameters and slots (dtgc plan lists them), op paths, devices and "
-                        "tasks such as `%s/0`",
+    dtg_diag_hint(diag,
+                  "names are parameters and slots (dtgc plan lists them), op paths, devices and "
+                  "tasks such as `%s/0`",
                   w->r->cluster->jobs[0].name);
   return false;
 }

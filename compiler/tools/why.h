@@ -1,6 +1,7 @@
 // dtgc why: where a thing is, and the chain of causes that put it there.
 //
-// Purpose: one name, one answer. A name is a parameter, state or slot ("fc1.w", "fc1.w:v"), an op path
+// Purpose: one name, one answer. A name is a parameter, state or slot ("fc1.w", "fc1.w:v"), an op
+// path
 // ("fc1"), a device ("/job:ps/task:0/device:CPU:0") or a task ("ps/0", "/job:ps/task:0").
 // Thread rule: that of the context.
 #ifndef DTG_TOOLS_WHY_H

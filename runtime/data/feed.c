@@ -151,7 +151,8 @@ static bool wants_thread(const struct dtr_feed *feed) {
   int64_t bytes = feed->shard_bytes * feed->options.shard_count;
   int64_t cost = 0;
   if (!dtr_data_contiguous(feed->data, 0))
-    cost = feed->options.shard_count * feed->rows * POSITION_NANOSECONDS + bytes / BYTES_A_NANOSECOND;
+    cost =
+        feed->options.shard_count * feed->rows * POSITION_NANOSECONDS + bytes / BYTES_A_NANOSECOND;
   return cost > HANDOVER_NANOSECONDS;
 }
 

@@ -10,12 +10,12 @@ enum { NOBODY = -1 };
 struct dtr_arbiter {
   struct dtr_party party;
   int64_t round;
-  bool is_begun;        /* the first step is known */
-  int64_t *staged;      /* [owner][client] */
-  int64_t *decided;     /* [client] async: last step that was put in order */
-  int64_t *asked;       /* [client] NOBODY: not waiting */
-  int64_t *steps;       /* [client] granted last; INT64_MAX: has left */
-  uint32_t *complete;   /* backup: clients in the order in which their contributions were */
+  bool is_begun;      /* the first step is known */
+  int64_t *staged;    /* [owner][client] */
+  int64_t *decided;   /* [client] async: last step that was put in order */
+  int64_t *asked;     /* [client] NOBODY: not waiting */
+  int64_t *steps;     /* [client] makes or asks for; INT64_MAX: has left */
+  uint32_t *complete; /* backup: clients in the order in which their contributions were */
   bool *is_complete;
   uint32_t complete_count, turn;
   struct dtr_decision *decision;
@@ -109,7 +109,7 @@ static bool listen(struct dtr_arbiter *arbiter) {
       arbiter->steps[c] = INT64_MAX;
     } else {
       begin_at(arbiter, step);
-      arbiter->asked[c] = step;
+      arbiter->asked[c] = arbiter->steps[c] = step; /* it has made all before */
     }
     progress = true;
   }
@@ -149,8 +149,7 @@ static bool decide_backup(struct dtr_arbiter *arbiter) {
   uint32_t clients = party->map->client_count;
   uint32_t needed = clients - (uint32_t)party->program->replication->backup;
   for (uint32_t c = 0; c < clients; c++)
-    if (!arbiter->is_complete[c] && arbiter->is_begun &&
-        staged_by_all(arbiter, c) == party->step) {
+    if (!arbiter->is_complete[c] && arbiter->is_begun && staged_by_all(arbiter, c) == party->step) {
       arbiter->is_complete[c] = true;
       arbiter->complete[arbiter->complete_count++] = c;
     }
@@ -188,8 +187,7 @@ static bool tell_owners(struct dtr_arbiter *arbiter) {
   struct dtr_party *party = &arbiter->party;
   bool progress = false;
   for (; arbiter->next < party->map->owner_count; arbiter->next++, progress = true)
-    if (!dtr_party_send(party,
-                        dtr_channel(party->channels, DTR_CHANNEL_DECIDE, arbiter->next, 0),
+    if (!dtr_party_send(party, dtr_channel(party->channels, DTR_CHANNEL_DECIDE, arbiter->next, 0),
                         arbiter->decision->round, arbiter->decision,
                         dtr_decision_bytes(party->map)))
       break;
@@ -211,8 +209,7 @@ static int64_t granted(const struct dtr_arbiter *arbiter, uint32_t client) {
   int64_t asked = arbiter->asked[client];
   if (party->map->rule == DTR_RULE_BACKUP)
     return asked <= party->step ? party->step : NOBODY;
-  return asked - slowest(arbiter, asked) <= party->program->replication->staleness ? asked
-                                                                                   : NOBODY;
+  return asked - slowest(arbiter, asked) <= party->program->replication->staleness ? asked : NOBODY;
 }
 
 static bool grant(struct dtr_arbiter *arbiter) {
@@ -220,9 +217,9 @@ static bool grant(struct dtr_arbiter *arbiter) {
   bool progress = false;
   for (uint32_t c = 0; c < party->map->client_count; c++) {
     int64_t step = arbiter->asked[c] == NOBODY ? NOBODY : granted(arbiter, c);
-    if (step == NOBODY || !dtr_party_send(party,
-                                          dtr_channel(party->channels, DTR_CHANNEL_GRANT, c, 0),
-                                          step, NULL, 0))
+    if (step == NOBODY ||
+        !dtr_party_send(party, dtr_channel(party->channels, DTR_CHANNEL_GRANT, c, 0), step, NULL,
+                        0))
       continue;
     arbiter->asked[c] = NOBODY;
     arbiter->steps[c] = step;

@@ -69,11 +69,8 @@ static void add(struct making *making, enum dtr_channel_kind kind, uint32_t from
                 int64_t bytes) {
   struct dtr_channels *made = making->made;
   bool payload = (int)kind < DTR_CHANNEL_PAYLOADS;
-  made->channels[made->count] =
-      (struct dtr_channel){.kind = kind,
-                           .from = from,
-                           .to = to,
-                           .is_counted = payload && leaves(made->map, from, to)};
+  made->channels[made->count] = (struct dtr_channel){
+      .kind = kind, .from = from, .to = to, .is_counted = payload && leaves(made->map, from, to)};
   made->edges[made->count++] =
       (struct dtr_edge){.from = making->ends[from],
                         .to = making->ends[to],
@@ -189,8 +186,7 @@ static void add_arbiter_families(struct making *making) {
         map->client_count * (int64_t)sizeof(int64_t));
   open(making, DTR_CHANNEL_DECIDE, 1);
   for (uint32_t o = 0; o < map->owner_count; o++)
-    add(making, DTR_CHANNEL_DECIDE, arbiter, dtr_party_of_owner(map, o),
-        dtr_decision_bytes(map));
+    add(making, DTR_CHANNEL_DECIDE, arbiter, dtr_party_of_owner(map, o), dtr_decision_bytes(map));
   open(making, DTR_CHANNEL_ASK, 1);
   for (uint32_t c = 0; c < map->client_count; c++)
     add(making, DTR_CHANNEL_ASK, c, arbiter, 0);

@@ -81,8 +81,9 @@ bool dtr_channels_new(const struct dtr_map *map, const uint32_t *ends,
 void dtr_channels_free(struct dtr_channels *channels);
 
 /* (i, j) by kind: feed, fetch, chunk, order, fault (replica, 0); push (replica, owner); publish
- * (owner, replica); norm (phase * owners + from, to); forward, begin, ask, grant, ended (client, 0);
- * gather, scatter, command, staged, decide (owner, 0); stats (0, 0); trouble, done (party, 0). */
+ * (owner, replica); norm (phase * owners + from, to); forward, begin, ask, grant, ended (client,
+ * 0); gather, scatter, command, staged, decide (owner, 0); stats (0, 0); trouble, done (party, 0).
+ */
 static inline uint32_t dtr_channel(const struct dtr_channels *channels, enum dtr_channel_kind kind,
                                    uint32_t i, uint32_t j) {
   return channels->first[kind] + i * channels->width[kind] + j;

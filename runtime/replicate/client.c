@@ -8,8 +8,8 @@
 /* ---- start and end ---- */
 
 static int64_t feed_bytes(const struct dtr_client *client, uint32_t own) {
-  uint32_t edge = dtr_channel(client->party.channels, DTR_CHANNEL_FEED,
-                              dtr_client_replica(client, own), 0);
+  uint32_t edge =
+      dtr_channel(client->party.channels, DTR_CHANNEL_FEED, dtr_client_replica(client, own), 0);
   return dtr_channel_bytes(client->party.channels, edge);
 }
 
@@ -26,10 +26,9 @@ static bool allocate(struct dtr_client *client) {
   size_t count = (size_t)client->map->replica_count + 1;
   int64_t scratch = 0;
   if (client->task->evaluate_on)
-    scratch = dtr_data_scratch(client->task->evaluate_on,
-                               dtr_data_count(client->task->evaluate_on) >= program->eval.batch
-                                   ? program->eval.batch
-                                   : 1);
+    scratch = dtr_data_scratch(
+        client->task->evaluate_on,
+        dtr_data_count(client->task->evaluate_on) >= program->eval.batch ? program->eval.batch : 1);
   client->orders = calloc(count, sizeof *client->orders);
   client->feeds = calloc(count, sizeof *client->feeds);
   client->have = calloc(count, sizeof *client->have);
@@ -79,6 +78,10 @@ bool dtr_client_new(const struct dtr_party *party, uint32_t index,
     bool evaluates = index == 0 || party->map->rule == DTR_RULE_SYNC;
     client->task->evaluate_on = evaluates ? options->evaluate_on : NULL;
     client->own_leaves = own_leaves(client);
+    const struct dtr_train *train = &party->program->train;
+    if (party->map->rule != DTR_RULE_SYNC)
+      client->task->batch_examples =
+          dtr_map_client_shards(party->map, index).count * (train->batch / train->shards);
     good = allocate(client) || dtr_error_memory(error, feed_bytes(client, 0), "a client");
   }
   if (!good || (index == 0 && !dtr_chief_new(client, error))) {
@@ -142,11 +145,11 @@ static struct dtr_rows rows_of(const struct dtr_client *client,
                                const struct dtr_fault_report *report) {
   const struct dtr_task *task = client->task;
   if (report->evaluation)
-    return (struct dtr_rows){
-        .data = task->evaluate_on,
-        .epoch = DTR_NATURAL_ORDER,
-        .first = dtr_chunk_rows(task->program, client->whole, report->index).first,
-        .count = report->rows};
+    return (struct dtr_rows){.data = task->evaluate_on,
+                             .epoch = DTR_NATURAL_ORDER,
+                             .first =
+                                 dtr_chunk_rows(task->program, client->whole, report->index).first,
+                             .count = report->rows};
   int64_t first = task->batch->step % task->steps_per_epoch * task->program->train.batch;
   return (struct dtr_rows){.data = task->data,
                            .epoch = task->batch->epoch,
@@ -184,9 +187,9 @@ static bool look_at_replicas(struct dtr_client *client) {
     put_into_words(client, bytes);
     dtr_error_task(
         &client->task->error,
-        party->map->tasks[dtr_party_task(
-                              party->map, dtr_party_of_replica(
-                                              party->map, dtr_client_replica(client, own)))]
+        party->map
+            ->tasks[dtr_party_task(
+                party->map, dtr_party_of_replica(party->map, dtr_client_replica(client, own)))]
             .name);
     dtr_party_release(party, edge);
     return dtr_client_fail(client);

@@ -63,7 +63,8 @@ bool dtr_chief_new(struct dtr_client *client, struct dtr_error *error) {
   chief->have = calloc((size_t)dtr_party_count(map) + 1, sizeof *chief->have);
   chief->values = calloc((size_t)program->train.shards * width, sizeof *chief->values);
   chief->levels = calloc((size_t)(DTR_STREAM_LEVELS + 1) * width, sizeof *chief->levels);
-  if (!chief->commands || !chief->scatter || !chief->skipped || !chief->have || !chief->values || !chief->levels)
+  if (!chief->commands || !chief->scatter || !chief->skipped || !chief->have || !chief->values ||
+      !chief->levels)
     return dtr_error_memory(error, map->owner_count, "the chief");
   chief->means = chief->levels + (size_t)DTR_STREAM_LEVELS * width;
   return make_tree(client, error) && make_variables(client, error);
@@ -111,15 +112,14 @@ static bool load(struct dtr_client *client) {
   bool scatter = task->options.flags->init || task->options.flags->resume;
   if (!dtr_task_plan_steps(task) || (scatter && !dtr_task_load(task)))
     return false;
-  if (task->data && !dtr_task_open_feed(task, map->replicas[client->map->first_replica].shards.first,
-                                        client->map->replica_count *
-                                            map->replicas[client->map->first_replica].shards.count))
+  if (task->data &&
+      !dtr_task_open_feed(task, map->replicas[client->map->first_replica].shards.first,
+                          client->map->replica_count *
+                              map->replicas[client->map->first_replica].shards.count))
     return false;
   dtr_task_begin(task);
-  chief->begin = (struct dtr_command){.kind = DTR_COMMAND_BEGIN,
-                                      .step = task->step,
-                                      .scatter = scatter,
-                                      .scalars = task->scalars};
+  chief->begin = (struct dtr_command){
+      .kind = DTR_COMMAND_BEGIN, .step = task->step, .scatter = scatter, .scalars = task->scalars};
   for (uint32_t o = 0; o < map->owner_count; o++) {
     chief->commands[o] = chief->begin;
     if (scatter)
@@ -249,9 +249,8 @@ static void end_wave(struct dtr_client *client) {
   struct dtr_chief *chief = client->chief;
   int64_t size = client->wave_size, width = 1 + program->metric_count;
   for (int64_t i = 0; i < size && chief->wave * size + i < client->chunks; i++)
-    dtr_stream_add(
-        &chief->stream, chief->values + i * width, 1,
-        (double)dtr_chunk_rows(program, client->whole, chief->wave * size + i).count);
+    dtr_stream_add(&chief->stream, chief->values + i * width, 1,
+                   (double)dtr_chunk_rows(program, client->whole, chief->wave * size + i).count);
   chief->wave++;
   if (chief->wave < client->waves) {
     begin_wave(client);
@@ -298,9 +297,17 @@ void dtr_chief_begin_gather(struct dtr_client *client) {
   chief->next = 0;
   chief->missing = owners;
   memset(chief->have, 0, owners * sizeof *chief->have);
-  for (uint32_t o = 0; o < owners; o++)
-    chief->commands[o] =
-        (struct dtr_command){.kind = DTR_COMMAND_GATHER, .step = client->task->step};
+}
+
+/* The reply to the command before may have overtaken its receipt. */
+bool dtr_chief_command(struct dtr_client *client, uint32_t owner, enum dtr_command_kind kind) {
+  struct dtr_party *party = &client->party;
+  uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_COMMAND, owner, 0);
+  struct dtr_command *command = &client->chief->commands[owner];
+  if (!dtr_party_is_sent(party, edge))
+    return false;
+  *command = (struct dtr_command){.kind = kind, .step = client->task->step};
+  return dtr_party_send(party, edge, client->task->step, command, sizeof *command);
 }
 
 static bool end_gather(struct dtr_client *client) {
@@ -319,8 +326,7 @@ bool dtr_chief_gather(struct dtr_client *client) {
   int64_t step = client->task->step;
   bool progress = false;
   for (; chief->next < party->map->owner_count; chief->next++, progress = true)
-    if (!dtr_party_send(party, dtr_channel(party->channels, DTR_CHANNEL_COMMAND, chief->next, 0),
-                        step, &chief->commands[chief->next], sizeof(struct dtr_command)))
+    if (!dtr_chief_command(client, chief->next, DTR_COMMAND_GATHER))
       break;
   for (uint32_t o = 0; o < party->map->owner_count && !party->is_failed; o++) {
     uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_GATHER, o, 0);

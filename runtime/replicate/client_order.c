@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-static uint32_t edge_of(const struct dtr_client *client, enum dtr_channel_kind kind,
-                        uint32_t own) {
+static uint32_t edge_of(const struct dtr_client *client, enum dtr_channel_kind kind, uint32_t own) {
   return dtr_channel(client->party.channels, kind, dtr_client_replica(client, own), 0);
 }
 
@@ -17,8 +16,8 @@ static bool is_free(struct dtr_client *client, uint32_t own) {
 
 static bool send_order(struct dtr_client *client, uint32_t own) {
   struct dtr_order *order = &client->orders[own];
-  return dtr_party_send(&client->party, edge_of(client, DTR_CHANNEL_ORDER, own),
-                        client->party.step, order, sizeof *order);
+  return dtr_party_send(&client->party, edge_of(client, DTR_CHANNEL_ORDER, own), client->party.step,
+                        order, sizeof *order);
 }
 
 /* ---- a step ---- */
@@ -44,10 +43,10 @@ bool dtr_client_order(struct dtr_client *client) {
     uint32_t own = client->next;
     if (!is_free(client, own))
       return progress;
-    client->orders[own] = (struct dtr_order){
-        .kind = DTR_ORDER_TRAIN,
-        .scalars = client->task->scalars,
-        .batch = client->feeds[own] ? NULL : client->task->batch};
+    client->orders[own] =
+        (struct dtr_order){.kind = DTR_ORDER_TRAIN,
+                           .scalars = client->task->scalars,
+                           .batch = client->feeds[own] ? NULL : client->task->batch};
     if (!send_order(client, own))
       return progress;
     if (client->feeds[own]) {
@@ -71,8 +70,8 @@ static int64_t pack_wave(struct dtr_client *client, uint32_t own, int64_t wave, 
   struct dtr_span shards = client->party.map->replicas[dtr_client_replica(client, own)].shards;
   char *at = client->feeds[own];
   for (int64_t c = 0; c < count; c++) {
-    struct dtr_span rows = dtr_chunk_rows(
-        program, client->whole, wave * client->wave_size + shards.first + c);
+    struct dtr_span rows =
+        dtr_chunk_rows(program, client->whole, wave * client->wave_size + shards.first + c);
     dtr_data_view(client->task->evaluate_on, DTR_NATURAL_ORDER, rows.first, rows.count,
                   client->scratch, client->views);
     for (uint32_t i = 0; i < program->input_count; i++) {
@@ -122,8 +121,8 @@ static void begin_evaluation(struct dtr_client *client) {
   const struct dtr_program *program = client->party.program;
   const struct dtr_map *map = client->party.map;
   int64_t count = dtr_data_count(client->task->evaluate_on);
-  client->wave_size = map->rule == DTR_RULE_SYNC ? program->train.shards
-                                                 : dtr_map_client_shards(map, 0).count;
+  client->wave_size =
+      map->rule == DTR_RULE_SYNC ? program->train.shards : dtr_map_client_shards(map, 0).count;
   client->whole = count / program->eval.batch;
   client->chunks = client->whole + count % program->eval.batch;
   client->waves = (client->chunks + client->wave_size - 1) / client->wave_size;

@@ -26,14 +26,14 @@ enum dtr_client_state {
 struct dtr_chief {
   uint32_t next; /* owner or party that is told next */
   bool is_loaded;
-  struct dtr_command *commands;   /* [owner] */
-  struct dtr_command begin;       /* to other clients */
-  char **scatter;                 /* [owner] packed */
-  bool *have;                     /* [owner, client or replica] of the current collection */
+  struct dtr_command *commands; /* [owner] */
+  struct dtr_command begin;     /* to other clients */
+  char **scatter;               /* [owner] packed */
+  bool *have;                   /* [owner, client or replica] of the current collection */
   uint32_t missing;
-  int64_t gathered_step;          /* of task->variables */
-  bool is_joined;                 /* relaxed: all have ended */
-  int64_t *skipped;               /* [client] relaxed: steps made without it */
+  int64_t gathered_step; /* of task->variables */
+  bool is_joined;        /* relaxed: all have ended */
+  int64_t *skipped;      /* [client] relaxed: steps made without it */
   struct dtr_command stats;
   bool is_saving;                 /* a checkpoint, not the last values */
   struct dtr_contribution *table; /* loss and metrics as a block */
@@ -61,13 +61,13 @@ struct dtr_client {
   bool *have;               /* [own replica] fetched */
   uint32_t next, missing;
   int64_t own_leaves;
-  char *fetched; /* leaf by leaf */
-  int64_t skipped;  /* relaxed: steps made without it */
+  char *fetched;   /* leaf by leaf */
+  int64_t skipped; /* relaxed: steps made without it */
   bool has_left;
   bool is_fresh_due; /* async: owners publish once more, for the last evaluation */
 
   int64_t whole, chunks, waves, wave_size; /* of an evaluation */
-  int64_t *ordered;             /* [own replica] waves ordered so far */
+  int64_t *ordered;                        /* [own replica] waves ordered so far */
 };
 
 static inline uint32_t dtr_client_replica(const struct dtr_client *client, uint32_t own) {
@@ -97,6 +97,7 @@ void dtr_chief_put(struct dtr_client *client, uint32_t first_leaf, uint32_t coun
 bool dtr_chief_results(struct dtr_client *client);
 void dtr_chief_begin_evaluation(struct dtr_client *client);
 bool dtr_chief_chunks(struct dtr_client *client); /* false: nothing new */
+bool dtr_chief_command(struct dtr_client *client, uint32_t owner, enum dtr_command_kind kind);
 void dtr_chief_begin_gather(struct dtr_client *client);
 bool dtr_chief_gather(struct dtr_client *client);
 bool dtr_chief_end(struct dtr_client *client);

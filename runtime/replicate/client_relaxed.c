@@ -46,8 +46,8 @@ bool dtr_client_leave(struct dtr_client *client) {
       !dtr_party_send(party, own_edge(client, DTR_CHANNEL_ASK), INT64_MAX, NULL, 0))
     return false;
   client->has_left = true;
-  if (!client->chief && !dtr_party_send(party, own_edge(client, DTR_CHANNEL_ENDED),
-                                        client->skipped, NULL, 0))
+  if (!client->chief &&
+      !dtr_party_send(party, own_edge(client, DTR_CHANNEL_ENDED), client->skipped, NULL, 0))
     return false;
   client->state = client->chief ? DTR_CLIENT_JOIN : DTR_CLIENT_WAIT;
   if (client->chief) {
@@ -56,8 +56,6 @@ bool dtr_client_leave(struct dtr_client *client) {
     client->chief->next = 0;
     client->chief->skipped[0] = client->skipped;
     memset(client->chief->have, 0, clients * sizeof *client->chief->have);
-    for (uint32_t o = 0; o < party->map->owner_count; o++)
-      client->chief->commands[o] = (struct dtr_command){.kind = DTR_COMMAND_PUBLISH};
     client->chief->stats = (struct dtr_command){.kind = DTR_COMMAND_STATS};
   }
   return true;
@@ -117,15 +115,13 @@ static void show_stats(struct dtr_client *client, const struct dtr_owner_stats *
   for (uint32_t age = 0; age < age_count(stats) && used + 32 < sizeof text; age++)
     if (stats->ages[age] > 0)
       used += (size_t)snprintf(text + used, sizeof text - used, " %u%s: %lld", age,
-                               age == DTR_AGES - 1 ? " and more" : "",
-                               (long long)stats->ages[age]);
+                               age == DTR_AGES - 1 ? " and more" : "", (long long)stats->ages[age]);
   if (sum(stats->dropped, map->client_count) + sum(client->chief->skipped, map->client_count) > 0)
     used += (size_t)snprintf(text + used, sizeof text - used, "; dropped contributions:");
   for (uint32_t c = 0; c < map->client_count && used + 128 < sizeof text; c++)
     if (stats->dropped[c] + client->chief->skipped[c] > 0)
       used += (size_t)snprintf(text + used, sizeof text - used, " %s %lld late, %lld skipped",
-                               map->tasks[map->clients[c].task].name,
-                               (long long)stats->dropped[c],
+                               map->tasks[map->clients[c].task].name, (long long)stats->dropped[c],
                                (long long)client->chief->skipped[c]);
   dtr_progress_note(&client->task->progress, text);
 }
@@ -156,9 +152,7 @@ static bool send_commands(struct dtr_client *client) {
   if (party->map->rule != DTR_RULE_ASYNC && chief->next < owners)
     chief->next = owners;
   for (; chief->next < owners; chief->next++)
-    if (!dtr_party_send(party, dtr_channel(party->channels, DTR_CHANNEL_COMMAND, chief->next, 0),
-                        client->task->step, &chief->commands[chief->next],
-                        sizeof(struct dtr_command)))
+    if (!dtr_chief_command(client, chief->next, DTR_COMMAND_PUBLISH))
       return false;
   if (chief->next == owners &&
       dtr_party_send(party, dtr_channel(party->channels, DTR_CHANNEL_COMMAND, 0, 0), 0,

@@ -12,7 +12,8 @@
 #include <signal.h>
 #include <stdlib.h>
 
-static const int64_t look_around = 100 * 1000 * 1000; /* ns: for signals, where they can be missed */
+static const int64_t look_around =
+    100 * 1000 * 1000; /* ns: for signals, where they can be missed */
 
 /* What one thread polls. */
 struct group {
@@ -255,23 +256,22 @@ static bool start_device(struct group *group, struct dtr_error *error) {
   uint32_t owner = job->map->devices[group->device].owner;
   if (replica == DTR_NONE && owner == DTR_NONE)
     return true;
-  struct dtr_executor_options options = {
-      .program = job->options.program,
-      .env = job->options.env,
-      .trace = dtr_job_chief(job)->trace,
-      .threads = group->threads,
-      .evaluate_only = job->options.flags->eval_only,
-      .threads_only = replica == DTR_NONE,
-      .always_share = job->options.always_share,
-      .trace_first = group->trace_first};
+  struct dtr_executor_options options = {.program = job->options.program,
+                                         .env = job->options.env,
+                                         .trace = dtr_job_chief(job)->trace,
+                                         .threads = group->threads,
+                                         .evaluate_only = job->options.flags->eval_only,
+                                         .threads_only = replica == DTR_NONE,
+                                         .always_share = job->options.always_share,
+                                         .trace_first = group->trace_first};
   if (replica != DTR_NONE)
     options.shards = job->map->replicas[replica].shards;
   if (!dtr_executor_new(&options, &group->executor, error))
     return false;
   if (replica != DTR_NONE) {
     struct dtr_party party = party_at(group, dtr_party_of_replica(job->map, replica));
-    if (!dtr_replica_new(&party, replica, group->executor, data_of(group, replica),
-                         &group->replica, error))
+    if (!dtr_replica_new(&party, replica, group->executor, data_of(group, replica), &group->replica,
+                         error))
       return false;
   }
   if (owner != DTR_NONE) {
@@ -360,9 +360,11 @@ static struct dtr_party *party_of(struct group *group, uint32_t which) {
     return group->client != DTR_NONE ? dtr_client_party(group->job->clients[group->client]) : NULL;
   if (which == 1)
     return group->replica ? dtr_replica_party(group->replica) : NULL;
-  return group->owner ? dtr_owner_party(group->owner) : NULL;
+  if (which == 2)
+    return group->owner ? dtr_owner_party(group->owner) : NULL;
+  return group->arbiter ? dtr_arbiter_party(group->arbiter) : NULL;
 }
-enum { PARTIES_OF_GROUP = 3 };
+enum { PARTIES_OF_GROUP = 4 };
 
 /* Whoever waits for the task says where the run stands. */
 static struct dtr_party *find_waiting(struct dtr_job_run *job, uint32_t task) {
@@ -547,6 +549,14 @@ static void write_traffic(struct dtr_job_run *job) {
 void dtr_job_finish(struct dtr_job_run *job) {
   write_traffic(job);
   dtr_task_finish(dtr_job_chief(job));
+}
+
+void dtr_job_edge_text(const struct dtr_job_run *job, uint32_t edge, char *text, size_t size) {
+  const struct dtr_channel *channel = &job->channels->channels[edge];
+  char from[96], to[96];
+  dtr_party_text(job->map, channel->from, from, sizeof from);
+  dtr_party_text(job->map, channel->to, to, sizeof to);
+  snprintf(text, size, "%s of %s to %s", dtr_channel_name(channel->kind), from, to);
 }
 
 static void describe(const struct dtr_party *party, FILE *stream) {

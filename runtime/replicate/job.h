@@ -59,6 +59,8 @@ struct dtr_traffic dtr_job_traffic(const struct dtr_job_run *job, enum dtr_chann
 /* Bounded staleness: the largest lead of a client over the slowest live one. */
 int64_t dtr_job_lead(const struct dtr_job_run *job);
 const struct dtr_map *dtr_job_map(const struct dtr_job_run *job);
+/* "push of replica 1 on worker/1 to the owner on ps/0". */
+void dtr_job_edge_text(const struct dtr_job_run *job, uint32_t edge, char *text, size_t size);
 void dtr_job_describe(const struct dtr_job_run *job, FILE *stream);
 
 #endif

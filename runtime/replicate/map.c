@@ -54,15 +54,16 @@ static bool check_device(const struct dtr_map *map, const struct dtr_replication
     return wrong(error, "there is no device", device);
   if (is_cpu(map, tables, device))
     return true;
-  return dtr_error_set(error, DTR_STATUS_CONFIG, "device %u of task %s is a GPU; this program runs "
-                                                 "on CPUs",
+  return dtr_error_set(error, DTR_STATUS_CONFIG,
+                       "device %u of task %s is a GPU; this program runs "
+                       "on CPUs",
                        map->devices[device].index, map->tasks[map->devices[device].task].name);
 }
 
 /* ---- replicas and clients ---- */
 
-static bool set_replica(struct dtr_map *map, const struct dtr_replication *tables,
-                        uint32_t replica, uint32_t device, struct dtr_error *error) {
+static bool set_replica(struct dtr_map *map, const struct dtr_replication *tables, uint32_t replica,
+                        uint32_t device, struct dtr_error *error) {
   int64_t shards = map->program->train.shards, count = map->replica_count;
   if (replica >= map->replica_count)
     return wrong(error, "there is no replica", replica);
@@ -139,8 +140,7 @@ static bool set_leaves(struct dtr_map *map, struct dtr_error *error) {
   if (!map->leaves)
     return dtr_error_memory(error, map->leaf_count * (int64_t)sizeof *map->leaves, "the replicas");
   for (uint32_t r = 0; r < map->replica_count; r++)
-    dtr_tree_subtrees(shards, map->replicas[r].shards,
-                      map->leaves + map->replicas[r].first_leaf);
+    dtr_tree_subtrees(shards, map->replicas[r].shards, map->leaves + map->replicas[r].first_leaf);
   return true;
 }
 
@@ -185,12 +185,12 @@ static void add_share(struct dtr_map *map, struct dtr_owner_map *owner,
   if (index == DTR_NONE)
     return;
   struct dtr_share *share = (struct dtr_share *)&owner->shares[owner->share_count++];
-  *share = (struct dtr_share){
-      .contribution = index,
-      .first = slice->first,
-      .elements = slice->elements,
-      .bytes = slice->elements * dtr_dtype_bytes(map->program->contributions[index].dtype),
-      .offset = owner->block_bytes};
+  *share = (struct dtr_share){.contribution = index,
+                              .first = slice->first,
+                              .elements = slice->elements,
+                              .bytes = slice->elements *
+                                       dtr_dtype_bytes(map->program->contributions[index].dtype),
+                              .offset = owner->block_bytes};
   owner->block_bytes += dtr_memory_round(share->bytes);
   owner->share_bytes += share->bytes;
 }
@@ -270,14 +270,13 @@ static bool allocate(struct dtr_map *map, const struct dtr_replication *tables,
   return dtr_error_memory(error, (int64_t)sizeof *map->devices * map->device_count, "the tasks");
 }
 
-bool dtr_map_new(const struct dtr_program *program, struct dtr_map **map,
-                 struct dtr_error *error) {
+bool dtr_map_new(const struct dtr_program *program, struct dtr_map **map, struct dtr_error *error) {
   const struct dtr_replication *tables = program->replication;
   struct dtr_map *made = calloc(1, sizeof *made);
   if (!made)
     return dtr_error_memory(error, (int64_t)sizeof *made, "the tasks");
   made->program = program;
-  made->rule = tables->is_async ? DTR_RULE_ASYNC
+  made->rule = tables->is_async     ? DTR_RULE_ASYNC
                : tables->backup > 0 ? DTR_RULE_BACKUP
                                     : DTR_RULE_SYNC;
   made->is_ordered = tables->is_async && tables->exchange_count > 0;

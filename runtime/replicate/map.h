@@ -22,8 +22,8 @@ enum { DTR_NONE = UINT32_MAX };
 struct dtr_piece {
   uint32_t variable;
   int64_t first, elements;
-  int64_t bytes;    /* of the elements, as in a message */
-  int64_t offset;   /* in the owner's memory */
+  int64_t bytes;     /* of the elements, as in a message */
+  int64_t offset;    /* in the owner's memory */
   bool is_published; /* parameters and states; not slots */
 };
 
@@ -57,7 +57,7 @@ struct dtr_client_map {
 };
 
 struct dtr_device_map {
-  uint32_t task, index; /* index: within its task */
+  uint32_t task, index;    /* index: within its task */
   uint32_t replica, owner; /* or DTR_NONE */
 };
 
@@ -91,7 +91,8 @@ struct dtr_map {
 bool dtr_map_new(const struct dtr_program *program, struct dtr_map **map, struct dtr_error *error);
 void dtr_map_free(struct dtr_map *map);
 
-/* Whether a replica is in its client's task: then they share memory, and it reads the rows there. */
+/* Whether a replica is in its client's task: then they share memory, and it reads the rows there.
+ */
 bool dtr_map_is_local(const struct dtr_map *map, uint32_t replica);
 /* Shards of all replicas of a client, one behind the other. */
 struct dtr_span dtr_map_client_shards(const struct dtr_map *map, uint32_t client);

@@ -9,9 +9,8 @@
 /* ---- start and end ---- */
 
 static struct dtr_tree_part top_of(const struct dtr_map *map) {
-  return (struct dtr_tree_part){.shards = map->program->train.shards,
-                                .leaves = map->leaves,
-                                .leaf_count = map->leaf_count};
+  return (struct dtr_tree_part){
+      .shards = map->program->train.shards, .leaves = map->leaves, .leaf_count = map->leaf_count};
 }
 
 int64_t dtr_owner_bytes(const struct dtr_map *map, uint32_t index) {
@@ -58,8 +57,7 @@ static int64_t most_norms(const struct dtr_owner *owner) {
 static bool allocate(struct dtr_owner *owner, struct dtr_error *error) {
   const struct dtr_replication *tables = owner->party.program->replication;
   const struct dtr_map *map = owner->party.map;
-  uint32_t peers =
-      map->replica_count > map->owner_count ? map->replica_count : map->owner_count;
+  uint32_t peers = map->replica_count > map->owner_count ? map->replica_count : map->owner_count;
   int64_t bytes = dtr_owner_bytes(map, owner->index);
   if (!dtr_memory_check(owner->party.env, bytes, owner->party.program->name, error))
     return false;
@@ -74,6 +72,8 @@ static bool allocate(struct dtr_owner *owner, struct dtr_error *error) {
       !owner->norms || !owner->buffers || !owner->have ||
       (map->rule != DTR_RULE_SYNC && !dtr_owner_new_relaxed(owner)))
     return dtr_error_memory(error, bytes, "the parameters of an owner");
+  if (!dtr_owner_new_update(owner, error))
+    return false;
   struct dtr_tree_part top = top_of(map);
   return dtr_tree_new_part(owner->table, owner->map->share_count, owner->map->block_bytes, &top, 1,
                            0, &owner->tree, error);
@@ -100,6 +100,7 @@ void dtr_owner_free(struct dtr_owner *owner) {
   if (!owner)
     return;
   dtr_owner_free_relaxed(owner);
+  dtr_owner_free_update(owner);
   dtr_tree_free(owner->tree);
   dtr_memory_free(owner->memory);
   dtr_memory_free(owner->arena);
@@ -254,8 +255,10 @@ static void pack_all(struct dtr_owner *owner) {
 
 static bool send_stats(struct dtr_owner *owner) {
   struct dtr_party *party = &owner->party;
+  struct dtr_relaxed *relaxed = owner->relaxed; /* late contributions are counted on */
+  memcpy(relaxed->stats_sent, relaxed->stats, (size_t)dtr_owner_stats_bytes(party->map));
   return dtr_party_send(party, dtr_channel(party->channels, DTR_CHANNEL_STATS, 0, 0), 0,
-                        owner->relaxed->stats, dtr_owner_stats_bytes(party->map));
+                        relaxed->stats_sent, dtr_owner_stats_bytes(party->map));
 }
 
 /* A version that the chief asks for in sync will come; otherwise it takes what there is. */
@@ -264,6 +267,8 @@ static bool take_command(struct dtr_owner *owner) {
   uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_COMMAND, owner->index, 0);
   int64_t step, size;
   const void *bytes;
+  if (owner->relaxed && owner->relaxed->rounds < owner->relaxed->awaited)
+    return false;
   if (!dtr_transport_peek(party->end, edge, &step, &size) ||
       (party->map->rule != DTR_RULE_ASYNC && step > party->step) ||
       !dtr_party_receive(party, edge, step, size, &bytes))
@@ -275,6 +280,7 @@ static bool take_command(struct dtr_owner *owner) {
     owner->gather_step = step;
   } else if (command->kind == DTR_COMMAND_PUBLISH) {
     owner->relaxed->is_fresh_due = true;
+    owner->relaxed->awaited = party->map->client_count * (step - owner->relaxed->first);
   } else if (command->kind == DTR_COMMAND_STATS) {
     send_stats(owner);
   }
@@ -286,8 +292,8 @@ bool dtr_owner_hear_chief(struct dtr_owner *owner) {
   struct dtr_party *party = &owner->party;
   uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_GATHER, owner->index, 0);
   bool progress = !owner->is_gathering && take_command(owner);
-  if (!owner->is_gathering || !dtr_party_send(party, edge, owner->gather_step, owner->gather,
-                                              owner->map->gather_bytes))
+  if (!owner->is_gathering ||
+      !dtr_party_send(party, edge, owner->gather_step, owner->gather, owner->map->gather_bytes))
     return progress;
   owner->is_gathering = false;
   return true;
@@ -316,7 +322,7 @@ static bool collect(struct dtr_owner *owner) {
     owner->reduced = dtr_tree_result(owner->tree);
     owner->scalars.step = party->step;
     owner->scalars.updates = party->step + 1;
-    owner->phase = owner->launch = 0;
+    owner->phase = owner->run = 0;
     owner->state = DTR_OWNER_UPDATE;
   }
   return progress;

@@ -14,6 +14,18 @@ enum dtr_owner_state {
   DTR_OWNER_EXCHANGE
 };
 
+/* A launch on one slice, with all addresses found. */
+struct dtr_owner_buffer {
+  char *address;
+  bool is_reduced; /* then `displacement` from the reduced block, which moves */
+  int64_t displacement;
+};
+struct dtr_owner_run {
+  const struct dtr_update_launch *launch;
+  int64_t begin, end; /* tiles */
+  uint32_t first_buffer;
+};
+
 /* Of `backup` and `async`. */
 struct dtr_relaxed {
   char **blocks;     /* [leaf] staged; NULL: nothing */
@@ -26,13 +38,14 @@ struct dtr_relaxed {
   int64_t step;      /* of the decision: the contributors' */
   int64_t first;     /* step of the first version */
   int64_t rounds;    /* updates made */
+  int64_t awaited;   /* async: updates that come before what the chief asks for next */
   uint32_t turn;     /* client that is looked at first */
   bool is_news;      /* the arbiter does not know yet */
   bool is_fresh_due;
-  char **published;  /* [client] async: packed, as it was read */
-  char *owed;        /* [replica] async: its version is not on its way yet */
-  char *before;      /* async: states before the update, packed like a version */
-  struct dtr_owner_stats *stats;
+  char **published; /* [client] async: packed, as it was read */
+  char *owed;       /* [replica] async: its version is not on its way yet */
+  char *before;     /* async: states before the update, packed like a version */
+  struct dtr_owner_stats *stats, *stats_sent;
 };
 
 struct dtr_owner {
@@ -47,22 +60,26 @@ struct dtr_owner {
   struct dtr_tree *tree;          /* over all leaves */
   char *reduced;                  /* between collect and the end of the update */
 
-  char *arena;  /* of the update */
-  char *block;  /* publish: packed */
-  char *gather; /* packed */
-  char *norms;  /* packed, of one phase */
+  char *arena;    /* of the update */
+  char *block;    /* publish: packed */
+  char *gather;   /* packed */
+  char *norms;    /* packed, of one phase */
   char **buffers; /* of one launch */
   bool *have;     /* [replica] pushed in this step; [owner] block sums of this phase */
   uint32_t missing;
-  uint32_t next; /* publish, exchange: the next one to send to */
-  uint32_t phase, launch;
-  bool is_gathering; /* the reply to the chief is under way */
+  uint32_t next;              /* publish, exchange: the next one to send to */
+  struct dtr_owner_run *runs; /* the whole update, in order */
+  struct dtr_owner_buffer *run_buffers;
+  uint32_t run_count, buffer_count;
+  uint32_t phase, run; /* of the update under way */
+  bool is_gathering;   /* the reply to the chief is under way */
   int64_t gather_step;
   struct dtr_relaxed *relaxed; /* NULL: sync */
   struct dtr_scalars scalars;
 };
 
-/* The published pieces into a message; a leaf's shares out of one: returns where the next begins. */
+/* The published pieces into a message; a leaf's shares out of one: returns where the next begins.
+ */
 void dtr_owner_pack(const struct dtr_owner *owner, char *message);
 const char *dtr_owner_unpack_leaf(const struct dtr_owner *owner, char *block, const char *bytes);
 /* Commands of the chief after the beginning. */
@@ -76,6 +93,9 @@ void dtr_owner_publish_async(struct dtr_owner *owner, bool first);
 bool dtr_owner_pay(struct dtr_owner *owner);
 bool dtr_owner_withdraw(struct dtr_owner *owner);
 
+/* Finds what the launches work on; refuses one that uses what the owner does not hold. */
+bool dtr_owner_new_update(struct dtr_owner *owner, struct dtr_error *error);
+void dtr_owner_free_update(struct dtr_owner *owner);
 /* Runs the launches of the current phase. False: a kernel failed. */
 bool dtr_owner_run_phase(struct dtr_owner *owner);
 /* Packs the block sums of the current phase; false if there are none. */

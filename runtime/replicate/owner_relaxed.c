@@ -25,8 +25,9 @@ bool dtr_owner_new_relaxed(struct dtr_owner *owner) {
   r->owed = calloc((size_t)map->replica_count + 1, sizeof *r->owed);
   r->before = dtr_memory_new(owner->map->publish_bytes + 1);
   r->stats = calloc(1, (size_t)dtr_owner_stats_bytes(map));
+  r->stats_sent = calloc(1, (size_t)dtr_owner_stats_bytes(map));
   if (!r->blocks || !r->arrived || !r->staged || !r->report || !r->read || !r->refused || !r->has ||
-      !r->published || !r->owed || !r->before || !r->stats)
+      !r->published || !r->owed || !r->before || !r->stats || !r->stats_sent)
     return false;
   for (size_t c = 0; c < clients; c++) {
     r->staged[c] = r->refused[c] = -1;
@@ -56,10 +57,22 @@ void dtr_owner_free_relaxed(struct dtr_owner *owner) {
   free(r->published);
   free(r->owed);
   free(r->stats);
+  free(r->stats_sent);
   free(r);
 }
 
 /* ---- staging ---- */
+
+/* A client's version may be written when none of its replicas reads it. */
+static bool is_free(struct dtr_owner *owner, uint32_t client) {
+  const struct dtr_client_map *c = &owner->party.map->clients[client];
+  for (uint32_t r = c->first_replica; r < c->first_replica + c->replica_count; r++)
+    if (owner->relaxed->owed[r] == 1 ||
+        !dtr_party_is_sent(&owner->party, dtr_channel(owner->party.channels, DTR_CHANNEL_PUBLISH,
+                                                      owner->index, r)))
+      return false;
+  return true;
+}
 
 static void unstage(struct dtr_owner *owner, uint32_t client) {
   const struct dtr_map *map = owner->party.map;
@@ -95,8 +108,8 @@ static void refuse(struct dtr_owner *owner, uint32_t client, int64_t step) {
   r->refused[client] = step;
 }
 
-/* Whether the message of `replica` is taken now: contributions to later steps wait, those to earlier
- * ones are dropped, and one that was made already is ignored. */
+/* Whether the message of `replica` is taken now: contributions to later steps wait, those to
+ * earlier ones are dropped, and one that was made already is ignored. */
 static bool take_push(struct dtr_owner *owner, uint32_t replica) {
   struct dtr_party *party = &owner->party;
   struct dtr_relaxed *r = owner->relaxed;
@@ -105,7 +118,9 @@ static bool take_push(struct dtr_owner *owner, uint32_t replica) {
   bool backup = party->map->rule == DTR_RULE_BACKUP;
   int64_t step, size;
   const void *bytes;
-  bool waits = r->arrived[client] == party->map->clients[client].replica_count;
+  /* A contribution may overtake the receipt of the version that it was made with. */
+  bool waits = r->arrived[client] == party->map->clients[client].replica_count ||
+               (!backup && !is_free(owner, client));
   if (!dtr_transport_peek(party->end, edge, &step, &size) || (backup && step > party->step) ||
       (!backup && waits) || !dtr_party_receive(party, edge, step, size, &bytes))
     return false;
@@ -125,8 +140,7 @@ static bool report(struct dtr_owner *owner) {
   if (!arbitrated || !r->is_news || !dtr_party_is_sent(party, edge))
     return false;
   memcpy(r->report, r->staged, party->map->client_count * sizeof *r->report);
-  r->is_news =
-      !dtr_party_send(party, edge, 0, r->report, dtr_channel_bytes(party->channels, edge));
+  r->is_news = !dtr_party_send(party, edge, 0, r->report, dtr_channel_bytes(party->channels, edge));
   return !r->is_news;
 }
 
@@ -233,7 +247,7 @@ static void begin_update(struct dtr_owner *owner) {
     copy_states(owner, r->before);
   owner->scalars.step = r->step;
   owner->scalars.updates = r->first + r->rounds + 1;
-  owner->phase = owner->launch = 0;
+  owner->phase = owner->run = 0;
   owner->state = DTR_OWNER_UPDATE;
 }
 
@@ -254,14 +268,14 @@ bool dtr_owner_collect_relaxed(struct dtr_owner *owner) {
 
 /* ---- publishing ---- */
 
-#define DEFINE_ADD(name, type)                                                              \
-  static void name(void *now, const char *before, const char *read, int64_t elements) {      \
-    type *value = now, was, seen; /* messages are packed: not aligned */                     \
-    for (int64_t i = 0; i < elements; i++) {                                                 \
-      memcpy(&was, before + (size_t)i * sizeof was, sizeof was);                                    \
-      memcpy(&seen, read + (size_t)i * sizeof seen, sizeof seen);                                    \
-      value[i] = was + (value[i] - seen);                                                    \
-    }                                                                                        \
+#define DEFINE_ADD(name, type)                                                          \
+  static void name(void *now, const char *before, const char *read, int64_t elements) { \
+    type *value = now, was, seen; /* messages are packed: not aligned */                \
+    for (int64_t i = 0; i < elements; i++) {                                            \
+      memcpy(&was, before + (size_t)i * sizeof was, sizeof was);                        \
+      memcpy(&seen, read + (size_t)i * sizeof seen, sizeof seen);                       \
+      value[i] = was + (value[i] - seen);                                               \
+    }                                                                                   \
   }
 DEFINE_ADD(add_f32, float)
 DEFINE_ADD(add_i32, uint32_t)
@@ -316,17 +330,6 @@ static void owe(struct dtr_owner *owner, uint32_t client) {
     owner->relaxed->owed[r] = 1;
 }
 
-/* A client's block may be written when none of its replicas reads it. */
-static bool is_free(struct dtr_owner *owner, uint32_t client) {
-  const struct dtr_client_map *c = &owner->party.map->clients[client];
-  for (uint32_t r = c->first_replica; r < c->first_replica + c->replica_count; r++)
-    if (owner->relaxed->owed[r] == 1 ||
-        !dtr_party_is_sent(&owner->party, dtr_channel(owner->party.channels, DTR_CHANNEL_PUBLISH,
-                                                      owner->index, r)))
-      return false;
-  return true;
-}
-
 static void prepare(struct dtr_owner *owner, uint32_t client) {
   dtr_owner_pack(owner, owner->relaxed->published[client]);
   owner->relaxed->read[client] = owner->relaxed->rounds;
@@ -339,16 +342,15 @@ bool dtr_owner_pay(struct dtr_owner *owner) {
   bool progress = false;
   if (party->map->rule != DTR_RULE_ASYNC)
     return false;
-  if (relaxed->is_fresh_due && is_free(owner, 0)) {
+  if (relaxed->is_fresh_due && relaxed->rounds >= relaxed->awaited && is_free(owner, 0)) {
     prepare(owner, 0);
     relaxed->is_fresh_due = false;
   }
   for (uint32_t r = 0; r < party->map->replica_count; r++) {
     uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_PUBLISH, owner->index, r);
-    if (relaxed->owed[r] == 0 ||
-        !dtr_party_send(party, edge, relaxed->rounds,
-                        relaxed->published[party->map->replicas[r].client],
-                        owner->map->publish_bytes))
+    if (relaxed->owed[r] == 0 || !dtr_party_send(party, edge, relaxed->rounds,
+                                                 relaxed->published[party->map->replicas[r].client],
+                                                 owner->map->publish_bytes))
       continue;
     relaxed->owed[r] = 0;
     progress = true;

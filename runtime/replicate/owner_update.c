@@ -3,6 +3,7 @@
 
 #include "runtime/value.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct dtr_piece *find_piece(const struct dtr_owner *owner, uint32_t variable,
@@ -27,81 +28,130 @@ static char *whole_base(char *at, int64_t first, enum dtr_dtype dtype) {
   return (char *)((uintptr_t)at - (uintptr_t)(first * dtr_dtype_bytes(dtype)));
 }
 
-/* NULL: the owner lacks what the launch names. */
-static char *address(struct dtr_owner *owner, const struct dtr_update_buffer *buffer,
-                     const struct dtr_slice *slice) {
+/* False: the owner lacks what the launch names. */
+static bool find_buffer(struct dtr_owner *owner, const struct dtr_update_buffer *buffer,
+                        const struct dtr_slice *slice, struct dtr_owner_buffer *found) {
   const struct dtr_program *program = owner->party.program;
   int64_t first = slice ? slice->first : 0;
+  *found = (struct dtr_owner_buffer){0};
   switch (buffer->space) {
   case DTR_SPACE_ARENA:
-    return owner->arena + buffer->offset;
+    found->address = owner->arena + buffer->offset;
+    return true;
   case DTR_SPACE_SCALAR:
-    return (char *)&owner->scalars + (size_t)buffer->index * sizeof(int64_t);
+    found->address = (char *)&owner->scalars + (size_t)buffer->index * sizeof(int64_t);
+    return true;
   case DTR_SPACE_VARIABLE: {
     const struct dtr_piece *piece = find_piece(owner, buffer->index, first);
-    return piece ? whole_base(owner->memory + piece->offset, first,
-                              program->variables[buffer->index].dtype)
-                 : NULL;
+    if (piece)
+      found->address =
+          whole_base(owner->memory + piece->offset, first, program->variables[buffer->index].dtype);
+    return piece != NULL;
   }
   case DTR_SPACE_CONTRIBUTION: {
     const struct dtr_share *share = find_share(owner, buffer->index, first);
-    return share ? whole_base(owner->reduced + share->offset, first,
-                              program->contributions[buffer->index].dtype)
-                 : NULL;
+    found->is_reduced = true;
+    if (share)
+      found->displacement =
+          share->offset - first * dtr_dtype_bytes(program->contributions[buffer->index].dtype);
+    return share != NULL;
   }
   }
-  return NULL;
+  return false;
 }
 
-static bool run(struct dtr_owner *owner, struct dtr_frame *frame,
-                const struct dtr_update_launch *launch, const struct dtr_slice *slice) {
-  int64_t begin = 0, end = launch->tiles;
-  for (uint32_t b = 0; b < launch->buffer_count; b++) {
-    owner->buffers[b] = address(owner, &launch->buffers[b], slice);
-    if (!owner->buffers[b])
-      return dtr_error_set(&owner->party.error, DTR_STATUS_BUG,
+static bool add_run(struct dtr_owner *owner, const struct dtr_update_launch *launch,
+                    const struct dtr_slice *slice, struct dtr_error *error) {
+  struct dtr_owner_run *run = &owner->runs[owner->run_count++];
+  *run = (struct dtr_owner_run){
+      .launch = launch, .end = launch->tiles, .first_buffer = owner->buffer_count};
+  for (uint32_t b = 0; b < launch->buffer_count; b++)
+    if (!find_buffer(owner, &launch->buffers[b], slice, &owner->run_buffers[owner->buffer_count++]))
+      return dtr_error_set(error, DTR_STATUS_BUG,
                            "the update's kernel %s uses what its owner does not hold",
                            owner->party.program->kernels[launch->launch].name);
-  }
   if (slice && !launch->whole) {
-    begin = slice->first / slice->block;
-    end = begin + (slice->elements + slice->block - 1) / slice->block;
-    end = end < launch->tiles ? end : launch->tiles;
+    run->begin = slice->first / slice->block;
+    run->end = run->begin + (slice->elements + slice->block - 1) / slice->block;
+    run->end = run->end < launch->tiles ? run->end : launch->tiles;
   }
-  if (begin < end)
-    dtr_executor_tiles(frame, launch->launch, launch->fn, owner->buffers, begin, end);
   return true;
 }
 
-static bool run_slices(struct dtr_owner *owner, struct dtr_frame *frame,
-                       const struct dtr_update_launch *launch) {
+static bool add_launch(struct dtr_owner *owner, const struct dtr_update_launch *launch,
+                       struct dtr_error *error) {
   const struct dtr_replication *tables = owner->party.program->replication;
   if (launch->variable == UINT32_MAX)
-    return run(owner, frame, launch, NULL);
+    return add_run(owner, launch, NULL, error);
   for (uint32_t s = 0; s < tables->slice_count; s++) {
     const struct dtr_slice *slice = &tables->slices[s];
     if (slice->variable == launch->variable && slice->owner == owner->map->device &&
-        !run(owner, frame, launch, slice))
+        !add_run(owner, launch, slice, error))
       return false;
   }
   return true;
 }
 
-bool dtr_owner_run_phase(struct dtr_owner *owner) {
+/* Runs and buffers at most: every launch on every slice of its variable. */
+static void count_runs(const struct dtr_owner *owner, size_t *runs, size_t *buffers) {
   const struct dtr_replication *tables = owner->party.program->replication;
+  *runs = *buffers = 1;
+  for (uint32_t l = 0; l < tables->update_launch_count; l++) {
+    const struct dtr_update_launch *launch = &tables->update_launches[l];
+    size_t times = launch->variable == UINT32_MAX;
+    for (uint32_t s = 0; s < tables->slice_count; s++)
+      times += tables->slices[s].variable == launch->variable &&
+               tables->slices[s].owner == owner->map->device;
+    *runs += times;
+    *buffers += times * launch->buffer_count;
+  }
+}
+
+bool dtr_owner_new_update(struct dtr_owner *owner, struct dtr_error *error) {
+  const struct dtr_replication *tables = owner->party.program->replication;
+  size_t runs, buffers;
+  count_runs(owner, &runs, &buffers);
+  owner->runs = calloc(runs, sizeof *owner->runs);
+  owner->run_buffers = calloc(buffers, sizeof *owner->run_buffers);
+  if (!owner->runs || !owner->run_buffers)
+    return dtr_error_memory(error, (int64_t)(buffers * sizeof *owner->run_buffers), "the update");
+  for (uint32_t l = 0; l < tables->update_launch_count; l++)
+    if (!add_launch(owner, &tables->update_launches[l], error))
+      return false;
+  return true;
+}
+
+void dtr_owner_free_update(struct dtr_owner *owner) {
+  free(owner->runs);
+  free(owner->run_buffers);
+}
+
+static void run(struct dtr_owner *owner, struct dtr_frame *frame,
+                const struct dtr_owner_run *run_now) {
+  const struct dtr_update_launch *launch = run_now->launch;
+  for (uint32_t b = 0; b < launch->buffer_count; b++) {
+    const struct dtr_owner_buffer *buffer = &owner->run_buffers[run_now->first_buffer + b];
+    owner->buffers[b] = buffer->is_reduced
+                            ? (char *)((uintptr_t)owner->reduced + (uintptr_t)buffer->displacement)
+                            : buffer->address;
+  }
+  if (run_now->begin < run_now->end)
+    dtr_executor_tiles(frame, launch->launch, launch->fn, owner->buffers, run_now->begin,
+                       run_now->end);
+}
+
+bool dtr_owner_run_phase(struct dtr_owner *owner) {
   struct dtr_fault fault;
   struct dtr_frame *frame =
       dtr_executor_update_begin(owner->executor, owner->arena, &owner->scalars);
-  bool good = true;
-  for (; good && owner->launch < tables->update_launch_count &&
-         tables->update_launches[owner->launch].phase == owner->phase;
-       owner->launch++)
-    good = run_slices(owner, frame, &tables->update_launches[owner->launch]);
-  if (!dtr_executor_update_end(owner->executor, &fault) && good)
-    good = dtr_error_set(&owner->party.error, DTR_STATUS_MEMORY,
-                         "a kernel of the optimizer failed (%lld, %lld)", (long long)fault.code,
-                         (long long)fault.value);
-  return good;
+  for (; owner->run < owner->run_count && owner->runs[owner->run].launch->phase == owner->phase;
+       owner->run++)
+    run(owner, frame, &owner->runs[owner->run]);
+  if (dtr_executor_update_end(owner->executor, &fault))
+    return true;
+  return dtr_error_set(&owner->party.error, DTR_STATUS_MEMORY,
+                       "a kernel of the optimizer failed (%lld, %lld)", (long long)fault.code,
+                       (long long)fault.value);
 }
 
 /* ---- block sums ---- */
@@ -117,8 +167,7 @@ static int64_t copy_norms(struct dtr_owner *owner, uint32_t device, char *messag
       if (slice->owner != device || slice->variable != exchange->variable)
         continue;
       int64_t begin = slice->first / slice->block * (int64_t)sizeof(float);
-      int64_t bytes =
-          (slice->elements + slice->block - 1) / slice->block * (int64_t)sizeof(float);
+      int64_t bytes = (slice->elements + slice->block - 1) / slice->block * (int64_t)sizeof(float);
       char *sums = owner->arena + exchange->offset + begin;
       memcpy(pack ? message + used : sums, pack ? sums : message + used, (size_t)bytes);
       used += bytes;

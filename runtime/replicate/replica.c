@@ -19,8 +19,7 @@ static bool allocate_messages(struct dtr_replica *replica) {
     return false;
   for (uint32_t o = 0; o < map->owner_count; o++) {
     replica->versions[o] = -1;
-    replica->push[o] =
-        dtr_memory_new(replica->map->leaf_count * map->owners[o].share_bytes + 1);
+    replica->push[o] = dtr_memory_new(replica->map->leaf_count * map->owners[o].share_bytes + 1);
     if (!replica->push[o])
       return false;
   }
@@ -235,9 +234,8 @@ static bool rows(struct dtr_replica *replica) {
   uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_FEED, replica->index, 0);
   const void *bytes;
   if (replica->order.kind == DTR_ORDER_EVALUATE)
-    replica->chunk_count =
-        dtr_replica_chunks(party->map, replica->index, replica->wave, replica->order.wave_size,
-                           replica->order.chunks);
+    replica->chunk_count = dtr_replica_chunks(party->map, replica->index, replica->wave,
+                                              replica->order.wave_size, replica->order.chunks);
   if (!dtr_party_receive(party, edge, party->step, rows_bytes(replica), &bytes))
     return false;
   unpack_rows(replica, bytes);
@@ -365,9 +363,8 @@ static void next_wave(struct dtr_replica *replica) {
 static bool evaluate(struct dtr_replica *replica) {
   struct dtr_party *party = &replica->party;
   uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_CHUNK, replica->index, 0);
-  replica->chunk_count =
-      dtr_replica_chunks(party->map, replica->index, replica->wave, replica->order.wave_size,
-                           replica->order.chunks);
+  replica->chunk_count = dtr_replica_chunks(party->map, replica->index, replica->wave,
+                                            replica->order.wave_size, replica->order.chunks);
   if (replica->chunk_count == 0) {
     next_wave(replica);
     return true;

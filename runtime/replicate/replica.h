@@ -16,9 +16,9 @@ struct dtr_replica;
 
 /* `data`: what is evaluated on, where the replica reads it itself; NULL: rows come from the client,
  * or there is no evaluation. */
-bool dtr_replica_new(const struct dtr_party *party, uint32_t replica,
-                     struct dtr_executor *executor, const struct dtr_data *data,
-                     struct dtr_replica **made, struct dtr_error *error);
+bool dtr_replica_new(const struct dtr_party *party, uint32_t replica, struct dtr_executor *executor,
+                     const struct dtr_data *data, struct dtr_replica **made,
+                     struct dtr_error *error);
 void dtr_replica_free(struct dtr_replica *replica);
 
 /* True if anything was done. */

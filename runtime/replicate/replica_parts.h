@@ -27,7 +27,7 @@ struct dtr_replica {
   int64_t *versions; /* [owner] of what the copy holds; -1: nothing yet */
   int64_t *answers;  /* [owner] async: versions received, of `expected` */
   int64_t expected;
-  char **push;       /* [owner] packed */
+  char **push; /* [owner] packed */
   char *fetch;
   uint32_t next; /* send: the next owner; then the client */
 
@@ -42,8 +42,8 @@ struct dtr_replica {
   _Atomic int64_t failed; /* lowest chunk of the wave with a failed check */
   char *scratch;          /* [thread] rows that had to be gathered */
   int64_t scratch_bytes;
-  char **views;     /* [thread][input] */
-  char *values;     /* [chunk of the wave][value], DTR_ALIGN bytes apart */
+  char **views; /* [thread][input] */
+  char *values; /* [chunk of the wave][value], DTR_ALIGN bytes apart */
   float *packed;
   struct dtr_fault_report report;
 };

@@ -55,7 +55,8 @@ static void run_chunks(void *context, int thread) {
     struct dtr_fault fault;
     if (index >= replica->chunk_count)
       return;
-    if (!dtr_executor_call(replica->executor, thread, part_of(replica, first_chunk(replica) + index),
+    if (!dtr_executor_call(replica->executor, thread,
+                           part_of(replica, first_chunk(replica) + index),
                            feeds_of(replica, thread, index), values_of(replica, index),
                            &replica->order.scalars, &fault))
       note_failure(replica, index);
@@ -84,7 +85,6 @@ bool dtr_replica_run_wave(struct dtr_replica *replica) {
   }
   for (int64_t i = 0; i < replica->chunk_count; i++)
     for (uint32_t v = 0; v < width; v++)
-      memcpy(&replica->packed[i * width + v], values_of(replica, i) + v * DTR_ALIGN,
-             sizeof(float));
+      memcpy(&replica->packed[i * width + v], values_of(replica, i) + v * DTR_ALIGN, sizeof(float));
   return true;
 }

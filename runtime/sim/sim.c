@@ -182,12 +182,29 @@ static void poll_group(struct sim *sim, uint32_t g) {
   sim->world.spent = 0;
 }
 
+/* Two seconds after the others know; more where the network keeps the news from them. */
+static int64_t stop_limit(const struct sim *sim) {
+  const struct dtr_sim_network *network = &sim->scenario.network;
+  int64_t limit = sim->known_at;
+  for (uint32_t i = 0; i < network->partition_count; i++)
+    if (network->partitions[i].until > limit)
+      limit = network->partitions[i].until;
+  return limit + longest_stop + network->stall_time + network->reconnect;
+}
+
+static void report_violation(struct sim *sim) {
+  char text[640], edge[256] = "";
+  uint32_t number = dtr_sim_net_violation_edge(sim->net);
+  if (number != DTR_SIM_ANY)
+    dtr_job_edge_text(sim->job, number, edge, sizeof edge);
+  snprintf(text, sizeof text, "%s (%s)", dtr_sim_net_violation(sim->net), edge);
+  wrong(sim, text);
+}
+
 static void look_at_rules(struct sim *sim) {
-  char text[320];
   int64_t step = dtr_job_chief(sim->job)->step;
   if (dtr_sim_net_violation(sim->net)[0]) {
-    snprintf(text, sizeof text, "%s,", dtr_sim_net_violation(sim->net));
-    wrong(sim, text);
+    report_violation(sim);
   } else if (step != sim->progress_step) {
     sim->progress_step = step;
     sim->progress_polls = sim->result->polls;
@@ -196,8 +213,8 @@ static void look_at_rules(struct sim *sim) {
     wrong(sim, "livelock: all are busy, and no step is done,");
   } else if (sim->world.now - sim->progress_time > longest_silence) {
     wrong(sim, "no step is done for ten minutes,");
-  } else if (sim->is_lost && sim->world.now - sim->known_at > longest_stop) {
-    wrong(sim, "tasks go on two seconds after the loss of another was known,");
+  } else if (sim->is_lost && sim->world.now > stop_limit(sim)) {
+    wrong(sim, "tasks go on long after the loss of another was known,");
   }
 }
 
@@ -259,6 +276,8 @@ static void drive(struct sim *sim) {
     dtr_job_finish(sim->job);
   if (sim->has_crashed)
     note_loss(sim);
+  else
+    sim->has_crashed = dtr_sim_disk_has_stopped(sim->disk); /* with its last words */
   take_error(sim, dtr_task_error(dtr_job_chief(sim->job)));
   if (chief_is_gone && !dtr_sim_disk_has_stopped(sim->disk))
     dtr_sim_disk_crash(sim->disk);

@@ -9,6 +9,7 @@ struct range {
   uint64_t first, last;
   uint32_t faults;
   const char *fault_text;
+  bool is_relaxed; /* seeds need not agree */
 };
 
 struct totals {
@@ -66,13 +67,15 @@ static bool judge(const struct range *range, const struct dtr_sim_result *result
     memcpy(totals->digest, result->digest, sizeof totals->digest);
     totals->digest_seed = seed;
   }
+  if (result->outcome == DTR_SIM_DONE && range->is_relaxed)
+    return true;
   if (result->outcome == DTR_SIM_DONE) {
     snprintf(text, size, "saved %.16s..., seed %llu saved %.16s...", result->digest,
              (unsigned long long)totals->digest_seed, totals->digest);
     return strcmp(result->digest, totals->digest) == 0;
   }
   dtr_error_format(&result->error, message, sizeof message);
-  snprintf(text, size, "%s", message);
+  snprintf(text, size, "%.*s", (int)(strlen(message) - (message[0] != 0)), message);
   if (result->outcome == DTR_SIM_WRONG)
     return false;
   totals->failed++;
@@ -104,7 +107,7 @@ static void count(const struct dtr_sim_result *result, struct totals *totals) {
 
 /* ---- all ---- */
 
-static void show(const struct totals *totals) {
+static void show(const struct range *range, const struct totals *totals) {
   const struct dtr_sim_net_counts *net = &totals->net;
   const struct dtr_sim_disk_counts *disk = &totals->disk;
   printf("%lld seeds, %lld wrong, %lld failed; %lld polls, %.3f s of virtual time\n",
@@ -119,7 +122,7 @@ static void show(const struct totals *totals) {
   if (totals->restarts > 0)
     printf("tasks: %lld died and came back; the others had stopped after %.3f s at most\n",
            (long long)totals->restarts, (double)totals->stop_time * 1e-9);
-  if (totals->digest[0])
+  if (totals->digest[0] && !range->is_relaxed)
     printf("saved: %s\n", totals->digest);
 }
 
@@ -133,6 +136,8 @@ int dtr_sim_main(const struct dtr_program *program, const struct dtr_flags *flag
     dtr_error_report(&error, stderr);
     return dtr_status_exit(error.status);
   }
+  range.is_relaxed =
+      program->replication && (program->replication->is_async || program->replication->backup > 0);
   for (uint64_t seed = range.first;; seed++) {
     char text[4096];
     struct dtr_sim_result result;
@@ -154,6 +159,6 @@ int dtr_sim_main(const struct dtr_program *program, const struct dtr_flags *flag
     if (seed == range.last)
       break;
   }
-  show(&totals);
+  show(&range, &totals);
   return totals.bad > 0 ? 1 : 0;
 }

@@ -54,15 +54,17 @@ struct dtr_sim_net {
   struct dtr_sim_random random;
   struct dtr_sim_net_counts counts;
   char violation[256];
+  uint32_t violation_edge;
 };
 
 /* ---- rules ---- */
 
-static void __attribute__((format(printf, 2, 3))) violate(struct dtr_sim_net *net,
-                                                          const char *format, ...) {
+static void __attribute__((format(printf, 3, 4)))
+violate(struct dtr_sim_net *net, uint32_t edge, const char *format, ...) {
   va_list arguments;
   if (net->violation[0])
     return;
+  net->violation_edge = edge;
   va_start(arguments, format);
   vsnprintf(net->violation, sizeof net->violation, format, arguments);
   va_end(arguments);
@@ -307,7 +309,7 @@ static enum dtr_transfer sim_send(void *self, uint32_t edge, int64_t step, const
 static enum dtr_transfer sim_sent(void *self, uint32_t edge) {
   struct end *end = self;
   if (edge >= end->net->edge_count || end->net->edges[edge].from != end->number)
-    violate(end->net, "end %u asks whether edge %u, which is not its own, has been sent",
+    violate(end->net, edge, "end %u asks whether edge %u, which is not its own, has been sent",
             end->number, edge);
   return end->net->messages[edge].passage == FREE ? DTR_TRANSFER_DONE : DTR_TRANSFER_PENDING;
 }
@@ -339,10 +341,10 @@ static void check_bytes(struct dtr_sim_net *net, uint32_t edge) {
   if (message->size == 0)
     return;
   if (message->bytes && XXH3_64bits(message->bytes, (size_t)message->size) != message->digest)
-    violate(net, "end %u wrote to what it had sent on edge %u in step %lld", way->from, edge,
+    violate(net, edge, "end %u wrote to what it had sent on edge %u in step %lld", way->from, edge,
             (long long)message->step);
   if (XXH3_64bits(message->copy, (size_t)message->size) != message->digest)
-    violate(net, "end %u wrote to what it received on edge %u in step %lld", way->to, edge,
+    violate(net, edge, "end %u wrote to what it received on edge %u in step %lld", way->to, edge,
             (long long)message->step);
 }
 
@@ -351,7 +353,7 @@ static void sim_release(void *self, uint32_t edge) {
   struct dtr_sim_net *net = end->net;
   struct message *message = &net->messages[edge];
   if (edge >= net->edge_count || net->edges[edge].to != end->number || message->passage != TAKEN) {
-    violate(net, "end %u gives back edge %u, which it has not taken", end->number, edge);
+    violate(net, edge, "end %u gives back edge %u, which it has not taken", end->number, edge);
     return;
   }
   check_bytes(net, edge);
@@ -406,7 +408,7 @@ static void sim_wait(void *self, int64_t deadline) {
   while (!end->has_event && net->world->now < deadline) {
     int64_t next = dtr_sim_net_next(net);
     if (next == INT64_MAX && deadline == INT64_MAX) {
-      violate(net, "end %u waits for ever", end->number);
+      violate(net, DTR_SIM_ANY, "end %u waits for ever", end->number);
       return;
     }
     if (next > deadline)
@@ -496,6 +498,10 @@ struct dtr_sim_net_counts dtr_sim_net_counts(const struct dtr_sim_net *net) {
 
 const char *dtr_sim_net_violation(const struct dtr_sim_net *net) {
   return net->violation;
+}
+
+uint32_t dtr_sim_net_violation_edge(const struct dtr_sim_net *net) {
+  return net->violation[0] ? net->violation_edge : DTR_SIM_ANY;
 }
 
 const char *dtr_sim_net_state(const struct dtr_sim_net *net, uint32_t edge) {

@@ -63,6 +63,7 @@ void dtr_sim_net_crash(struct dtr_sim_net *net, uint32_t task);
 struct dtr_sim_net_counts dtr_sim_net_counts(const struct dtr_sim_net *net);
 /* What somebody did against the rules, the first time; "": nothing. */
 const char *dtr_sim_net_violation(const struct dtr_sim_net *net);
+uint32_t dtr_sim_net_violation_edge(const struct dtr_sim_net *net); /* or DTR_SIM_ANY */
 /* "free", "under way", "arrived", "taken" or "on its way back". */
 const char *dtr_sim_net_state(const struct dtr_sim_net *net, uint32_t edge);
 

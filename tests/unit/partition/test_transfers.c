@@ -1,5 +1,5 @@
-// Transfers of a step: families against all tasks counted one by one, payloads, and that the cost does
-// not grow with the tasks.
+// Transfers of a step: families against all tasks counted one by one, payloads, and that the cost
+// does not grow with the tasks.
 #include "tests/unit/replicate/strategy_text.h"
 
 #include "compiler/base/strbuf.h"
@@ -35,7 +35,8 @@ static uint32_t end_task(const struct strategy_text *text, const struct dtg_ends
                          uint32_t *device) {
   const struct dtg_replication *r = text->replication;
   *device = UINT32_MAX - (ends->role == DTG_ROLE_CLIENT ? i : 0); // clients share no device
-  if (ends->role == DTG_ROLE_CLIENT) return dtg_client_task(r, i);
+  if (ends->role == DTG_ROLE_CLIENT)
+    return dtg_client_task(r, i);
   *device = ends->role == DTG_ROLE_REPLICA ? dtg_replica_device(r, i) : r->owners.data[i];
   return task_of(text, *device);
 }
@@ -44,12 +45,14 @@ static void expand(const struct strategy_text *text, const struct dtg_transfer *
                    struct bill *bill) {
   uint64_t messages = 0;
   for (uint32_t i = t->from.first; i < t->from.first + t->from.count; i++) {
-    if (t->from.sums && dtg_replica_sums(text->replication, i) != t->from.sums) continue;
+    if (t->from.sums && dtg_replica_sums(text->replication, i) != t->from.sums)
+      continue;
     for (uint32_t k = t->to.first; k < t->to.first + t->to.count; k++) {
       uint32_t from_device, to_device;
       uint32_t from = end_task(text, &t->from, i, &from_device);
       uint32_t to = end_task(text, &t->to, k, &to_device);
-      if (from_device == to_device) continue;
+      if (from_device == to_device)
+        continue;
       count(bill, t->kind, from, to, t->bytes);
       messages++;
     }
@@ -84,11 +87,13 @@ static void count_replica(const struct strategy_text *text, uint32_t replica, st
   int64_t sums = dtg_replica_sums(r, replica);
   for (size_t i = 0; i < r->owners.len; i++) {
     uint32_t owner = r->owners.data[i];
-    if (owner == device) continue;
+    if (owner == device)
+      continue;
     count(bill, DTG_TRANSFER_PUSH, task, task_of(text, owner), sums * slice_bytes(text, owner));
     count(bill, DTG_TRANSFER_PUBLISH, task_of(text, owner), task, slice_bytes(text, owner));
   }
-  if (client == task) return;
+  if (client == task)
+    return;
   count(bill, DTG_TRANSFER_START, client, task, 0);
   count(bill, DTG_TRANSFER_FEED, client, task, BATCH / r->replicas * ROW_BYTES);
   count(bill, DTG_TRANSFER_FETCH, task, client, sums * 4);
@@ -96,7 +101,8 @@ static void count_replica(const struct strategy_text *text, uint32_t replica, st
 
 static void count_tasks(const struct strategy_text *text, bool clipped, struct bill *bill) {
   const struct dtg_replication *r = text->replication;
-  for (uint32_t i = 0; i < r->replicas; i++) count_replica(text, i, bill);
+  for (uint32_t i = 0; i < r->replicas; i++)
+    count_replica(text, i, bill);
   for (size_t i = 0; i < r->owners.len; i++)
     for (size_t k = 0; k < r->owners.len; k++)
       if (clipped && i != k && block_sums(text, r->owners.data[i]) > 0)
@@ -105,7 +111,8 @@ static void count_tasks(const struct strategy_text *text, bool clipped, struct b
   for (uint32_t c = 1; c < r->clients; c++) {
     int64_t sums = 0;
     for (uint32_t i = 0; i < r->replicas; i++)
-      if (dtg_replica_client(r, i) == c) sums += dtg_replica_sums(r, i);
+      if (dtg_replica_client(r, i) == c)
+        sums += dtg_replica_sums(r, i);
     count(bill, DTG_TRANSFER_REPORT, dtg_client_task(r, c), dtg_client_task(r, 0), sums * 4);
   }
 }
@@ -168,11 +175,11 @@ struct size {
 
 static struct size size_of(const char *train, const char *cluster) {
   struct strategy_text text;
-  strategy_open(&text, train,
-                "replicate between_graph over worker  params on ps split >= 64KiB", cluster);
+  strategy_open(&text, train, "replicate between_graph over worker  params on ps split >= 64KiB",
+                cluster);
   assert_non_null(text.partition);
   const struct dtg_replication *r = text.replication;
-  struct size size = {r->families.len, r->client_families.len, r->slices.len,
+  struct size size = {r->families.len,           r->client_families.len,    r->slices.len,
                       text.partition->sends.len, text.partition->parts.len, 0,
                       text.ctx.arena.used};
   for (size_t i = 0; i < text.partition->parts.len; i++)
@@ -198,7 +205,8 @@ static void test_scale(void **state) {
   struct size few = size_of(even, "ps=16,worker=10"), many = size_of(even, "ps=16,worker=10240");
   expect_no_larger(few, many);
   assert_int_equal(few.sends, many.sends);
-  // Two replicas of 5,000 shards send different numbers of partial sums: two families in place of one.
+  // Two replicas of 5,000 shards send different numbers of partial sums: two families in place of
+  // one.
   expect_no_larger(size_of(odd, "ps=16,worker=2"), size_of(odd, "ps=16,worker=10000"));
 }
 
@@ -214,7 +222,8 @@ static void expect_rejected(struct strategy_text *text, const char *reason) {
 
 static size_t find(const struct dtg_partition *p, enum dtg_transfer_kind kind) {
   size_t i = 0;
-  while (p->sends.data[i].kind != kind) i++;
+  while (p->sends.data[i].kind != kind)
+    i++;
   return i;
 }
 
@@ -232,9 +241,9 @@ static void test_wrong_on_both_ends(void **state) {
   static const struct {
     enum dtg_transfer_kind kind;
     const char *reason;
-  } rows[] = {{DTG_TRANSFER_PUSH, "updates from"},   {DTG_TRANSFER_PUBLISH, "publishes to"},
+  } rows[] = {{DTG_TRANSFER_PUSH, "updates from"},     {DTG_TRANSFER_PUBLISH, "publishes to"},
               {DTG_TRANSFER_NORM, "sends block sums"}, {DTG_TRANSFER_FEED, "are started"},
-              {DTG_TRANSFER_FETCH, "are started"},   {DTG_TRANSFER_START, "are started"}};
+              {DTG_TRANSFER_FETCH, "are started"},     {DTG_TRANSFER_START, "are started"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     for (int change = -1; change <= 1; change += 2) {
       struct strategy_text text;
@@ -318,7 +327,8 @@ static void test_slices(void **state) {
   struct strategy_text text;
   struct dtg_strbuf why = {0};
   strategy_open(&text, "  batch = 48\n  shards = 12\n  optimizer = momentum(lr = 0.1)\n",
-                "replicate between_graph over worker  params on ps split >= 64KiB", "ps=3,worker=2");
+                "replicate between_graph over worker  params on ps split >= 64KiB",
+                "ps=3,worker=2");
   for (size_t i = 0; i < text.replication->slices.len; i++) {
     struct dtg_slice *slice = &text.replication->slices.data[i];
     const struct dtg_slice saved = *slice;
@@ -339,10 +349,10 @@ static void test_slices(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_expanded), cmocka_unit_test(test_single),
-      cmocka_unit_test(test_scale),    cmocka_unit_test(test_wrong_on_both_ends),
+      cmocka_unit_test(test_expanded),      cmocka_unit_test(test_single),
+      cmocka_unit_test(test_scale),         cmocka_unit_test(test_wrong_on_both_ends),
       cmocka_unit_test(test_ends_disagree), cmocka_unit_test(test_resized),
-      cmocka_unit_test(test_cycle),    cmocka_unit_test(test_slices),
+      cmocka_unit_test(test_cycle),         cmocka_unit_test(test_slices),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

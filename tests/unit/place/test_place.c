@@ -1,5 +1,5 @@
-// Devices and causes of nodes: each has both, rules that name the replica's own device are its cause, and
-// the update is at the owners.
+// Devices and causes of nodes: each has both, rules that name the replica's own device are its
+// cause, and the update is at the owners.
 #include "tests/unit/replicate/strategy_text.h"
 
 #include "compiler/base/strbuf.h"
@@ -40,7 +40,8 @@ static uint32_t count_causes(const struct dtg_graph *graph, const char *rule) {
   return count;
 }
 
-// `prefer` for another device than the replica's gives way; `place` on its own device is kept as a cause.
+// `prefer` for another device than the replica's gives way; `place` on its own device is kept as a
+// cause.
 static void test_causes(void **state) {
   (void)state;
   struct strategy_text text;
@@ -58,16 +59,18 @@ static void test_owners(void **state) {
   (void)state;
   struct strategy_text text;
   struct dtg_strbuf why = {0};
-  strategy_open(&text, train,
-                "replicate between_graph over worker  params on ps  place \"a.w\" on /job:ps/task:1",
-                "ps=2,worker=2");
+  strategy_open(
+      &text, train,
+      "replicate between_graph over worker  params on ps  place \"a.w\" on /job:ps/task:1",
+      "ps=2,worker=2");
   assert_non_null(text.partition);
   const struct dtg_graph *update = text.module->update;
   assert_true(count_causes(update, "place") > 0);
   assert_true(count_causes(update, "every-owner") > 0);
   for (size_t i = 0; i < update->roots.len; i++) {
     struct dtg_node *node = dtg_graph_node(update, update->roots.data[i].node);
-    if (strcmp(update->roots.data[i].name, "a.w") != 0) continue;
+    if (strcmp(update->roots.data[i].name, "a.w") != 0)
+      continue;
     assert_int_equal(node->device, strategy_device(&text, "/job:ps/task:1/device:CPU:0"));
     node->device = strategy_device(&text, "/job:ps/task:0/device:CPU:0");
     assert_false(dtg_place_verify(text.replication, &why));

@@ -4,12 +4,13 @@
 
 // ---- the copy ----
 
-#define COPY(m, vec)                                                                        \
-  do {                                                                                      \
-    void *copied = dtg_alloc_array(&(m)->arena, (vec)->len + 2, sizeof *(vec)->data);       \
-    if ((vec)->len) memcpy(copied, (vec)->data, (vec)->len * sizeof *(vec)->data);          \
-    (vec)->data = copied;                                                                   \
-    (vec)->cap = (vec)->len + 2;                                                            \
+#define COPY(m, vec)                                                                  \
+  do {                                                                                \
+    void *copied = dtg_alloc_array(&(m)->arena, (vec)->len + 2, sizeof *(vec)->data); \
+    if ((vec)->len)                                                                   \
+      memcpy(copied, (vec)->data, (vec)->len * sizeof *(vec)->data);                  \
+    (vec)->data = copied;                                                             \
+    (vec)->cap = (vec)->len + 2;                                                      \
   } while (0)
 
 void mutation_open(struct mutation *m, struct plan_case *of, uint64_t seed) {
@@ -30,7 +31,8 @@ void mutation_open(struct mutation *m, struct plan_case *of, uint64_t seed) {
   COPY(m, &m->replication.partial_sums.classes);
   COPY(m, &m->plan.contributions);
   COPY(m, &of->module->update->roots);
-  for (size_t i = 0; i < m->partition.parts.len; i++) COPY(m, &m->partition.parts.data[i].nodes);
+  for (size_t i = 0; i < m->partition.parts.len; i++)
+    COPY(m, &m->partition.parts.data[i].nodes);
   for (int i = 0; i < DTG_PLAN_FUNCTIONS; i++) {
     COPY(m, &m->plan.functions[i].buffers);
     COPY(m, &m->plan.functions[i].steps);
@@ -42,7 +44,8 @@ void mutation_open(struct mutation *m, struct plan_case *of, uint64_t seed) {
 
 void mutation_undo(struct mutation *m) {
   *m->of->module->update = m->update;
-  if (m->node) m->node->device = m->device;
+  if (m->node)
+    m->node->device = m->device;
   dtg_arena_free(&m->arena);
 }
 
@@ -55,7 +58,8 @@ static uint32_t draw(struct mutation *m, size_t bound) {
 
 static size_t find_receive(const struct mutation *m, const struct dtg_transfer *send) {
   size_t i = 0;
-  while (memcmp(&m->partition.receives.data[i], send, sizeof *send) != 0) i++;
+  while (memcmp(&m->partition.receives.data[i], send, sizeof *send) != 0)
+    i++;
   return i;
 }
 
@@ -65,28 +69,32 @@ static void remove_row(struct dtg_transfer *rows, size_t *count, size_t at) {
 }
 
 static bool pick_send(struct mutation *m, size_t *at) {
-  if (m->partition.sends.len == 0) return false;
+  if (m->partition.sends.len == 0)
+    return false;
   *at = draw(m, m->partition.sends.len);
   return true;
 }
 
 static bool drop_send(struct mutation *m) {
   size_t at;
-  if (!pick_send(m, &at)) return false;
+  if (!pick_send(m, &at))
+    return false;
   remove_row(m->partition.sends.data, &m->partition.sends.len, at);
   return true;
 }
 
 static bool drop_receive(struct mutation *m) {
   size_t at;
-  if (!pick_send(m, &at)) return false;
+  if (!pick_send(m, &at))
+    return false;
   remove_row(m->partition.receives.data, &m->partition.receives.len, at);
   return true;
 }
 
 static bool drop_both(struct mutation *m) {
   size_t at;
-  if (!pick_send(m, &at)) return false;
+  if (!pick_send(m, &at))
+    return false;
   size_t other = find_receive(m, &m->partition.sends.data[at]);
   remove_row(m->partition.receives.data, &m->partition.receives.len, other);
   remove_row(m->partition.sends.data, &m->partition.sends.len, at);
@@ -95,21 +103,24 @@ static bool drop_both(struct mutation *m) {
 
 static bool double_send(struct mutation *m) {
   size_t at;
-  if (!pick_send(m, &at)) return false;
+  if (!pick_send(m, &at))
+    return false;
   dtg_vec_push(&m->arena, &m->partition.sends, m->partition.sends.data[at]);
   return true;
 }
 
 static bool double_receive(struct mutation *m) {
   size_t at;
-  if (!pick_send(m, &at)) return false;
+  if (!pick_send(m, &at))
+    return false;
   dtg_vec_push(&m->arena, &m->partition.receives, m->partition.receives.data[at]);
   return true;
 }
 
 static bool double_both(struct mutation *m) {
   size_t at;
-  if (!pick_send(m, &at)) return false;
+  if (!pick_send(m, &at))
+    return false;
   struct dtg_transfer row = m->partition.sends.data[at];
   dtg_vec_push(&m->arena, &m->partition.sends, row);
   dtg_vec_push(&m->arena, &m->partition.receives, row);
@@ -118,14 +129,16 @@ static bool double_both(struct mutation *m) {
 
 static bool resize_send(struct mutation *m) {
   size_t at;
-  if (!pick_send(m, &at)) return false;
+  if (!pick_send(m, &at))
+    return false;
   m->partition.sends.data[at].bytes += 1 + draw(m, 64);
   return true;
 }
 
 static bool resize_both(struct mutation *m) {
   size_t at;
-  if (!pick_send(m, &at)) return false;
+  if (!pick_send(m, &at))
+    return false;
   size_t other = find_receive(m, &m->partition.sends.data[at]);
   int64_t more = 4 * (1 + draw(m, 64));
   m->partition.sends.data[at].bytes += more;
@@ -136,7 +149,8 @@ static bool resize_both(struct mutation *m) {
 // Two rows of one kind exchange their partners.
 static bool swap_sends(struct mutation *m) {
   size_t at;
-  if (!pick_send(m, &at)) return false;
+  if (!pick_send(m, &at))
+    return false;
   struct dtg_transfer *a = &m->partition.sends.data[at];
   for (size_t i = 0; i < m->partition.sends.len; i++) {
     struct dtg_transfer *b = &m->partition.sends.data[i];
@@ -153,14 +167,16 @@ static bool swap_sends(struct mutation *m) {
 
 static bool count_wrong(struct mutation *m) {
   size_t at;
-  if (!pick_send(m, &at)) return false;
+  if (!pick_send(m, &at))
+    return false;
   m->partition.sends.data[at].messages += 1 + draw(m, 3);
   return true;
 }
 
 static bool send_out_of_range(struct mutation *m) {
   size_t at;
-  if (!pick_send(m, &at)) return false;
+  if (!pick_send(m, &at))
+    return false;
   struct dtg_transfer *t = &m->partition.sends.data[at];
   *(draw(m, 2) ? &t->from.first : &t->to.first) += 1000;
   return true;
@@ -172,7 +188,8 @@ static struct dtg_transfer *find_kind(struct mutation *m, enum dtg_transfer_kind
   size_t count = m->partition.sends.len, first = count ? draw(m, count) : 0;
   for (size_t i = 0; i < count; i++) {
     struct dtg_transfer *t = &m->partition.sends.data[(first + i) % count];
-    if (t->kind == kind) return t;
+    if (t->kind == kind)
+      return t;
   }
   return NULL;
 }
@@ -187,7 +204,8 @@ static bool set_both(struct mutation *m, struct dtg_transfer *send, struct dtg_t
 // A replica that pushes only when it has the next version.
 static bool push_after_copy(struct mutation *m) {
   struct dtg_transfer *t = find_kind(m, DTG_TRANSFER_PUSH);
-  if (!t) return false;
+  if (!t)
+    return false;
   struct dtg_transfer row = *t;
   row.before = DTG_EVENT_COPY;
   return set_both(m, t, row);
@@ -198,7 +216,8 @@ static bool publish_before_compute(struct mutation *m) {
   struct dtg_transfer *push = find_kind(m, DTG_TRANSFER_PUSH);
   for (size_t i = 0; push && i < m->partition.sends.len; i++) {
     struct dtg_transfer *t = &m->partition.sends.data[i];
-    if (t->kind != DTG_TRANSFER_PUBLISH || t->from.first != push->to.first) continue;
+    if (t->kind != DTG_TRANSFER_PUBLISH || t->from.first != push->to.first)
+      continue;
     struct dtg_transfer row = *t;
     row.after = DTG_EVENT_COMPUTE;
     return set_both(m, t, row);
@@ -209,7 +228,8 @@ static bool publish_before_compute(struct mutation *m) {
 // A client that starts a step when it has its loss.
 static bool start_after_collect(struct mutation *m) {
   struct dtg_transfer *t = find_kind(m, draw(m, 2) ? DTG_TRANSFER_START : DTG_TRANSFER_FEED);
-  if (!t) return false;
+  if (!t)
+    return false;
   struct dtg_transfer row = *t;
   row.before = DTG_EVENT_COLLECT;
   return set_both(m, t, row);
@@ -217,7 +237,8 @@ static bool start_after_collect(struct mutation *m) {
 
 static bool reverse_start(struct mutation *m) {
   struct dtg_transfer *t = find_kind(m, DTG_TRANSFER_START);
-  if (!t) return false;
+  if (!t)
+    return false;
   struct dtg_transfer row = *t;
   row.from = t->to;
   row.to = t->from;
@@ -231,7 +252,8 @@ static bool norm_within_phase(struct mutation *m) {
   size_t changed = 0;
   for (size_t i = 0; i < m->partition.sends.len; i++) {
     struct dtg_transfer *t = &m->partition.sends.data[i], row = *t;
-    if (t->kind != DTG_TRANSFER_NORM || t->phase != 0) continue;
+    if (t->kind != DTG_TRANSFER_NORM || t->phase != 0)
+      continue;
     row.next_phase = row.phase;
     set_both(m, t, row);
     changed++;
@@ -241,7 +263,8 @@ static bool norm_within_phase(struct mutation *m) {
 
 static bool norm_of_no_phase(struct mutation *m) {
   struct dtg_transfer *t = find_kind(m, DTG_TRANSFER_NORM);
-  if (!t) return false;
+  if (!t)
+    return false;
   struct dtg_transfer row = *t;
   row.next_phase = m->partition.phases;
   return set_both(m, t, row);
@@ -266,7 +289,8 @@ static bool is_param(const struct mutation *m, const char *path) {
 static bool drop_update(struct mutation *m) {
   struct dtg_graph *update = m->of->module->update;
   size_t at = draw(m, update->roots.len);
-  if (!is_param(m, update->roots.data[at].name)) return false;
+  if (!is_param(m, update->roots.data[at].name))
+    return false;
   update->roots.data[at] = dtg_vec_last(&update->roots);
   update->roots.len--;
   return true;
@@ -275,7 +299,8 @@ static bool drop_update(struct mutation *m) {
 static bool misname_update(struct mutation *m) {
   struct dtg_graph *update = m->of->module->update;
   struct dtg_root *last = &update->roots.data[update->roots.len - 1];
-  if (last->name == update->roots.data[0].name) return false;
+  if (last->name == update->roots.data[0].name)
+    return false;
   last->name = update->roots.data[0].name;
   return true;
 }
@@ -287,14 +312,16 @@ static bool pick_reduction(struct mutation *m, size_t *at) {
 
 static bool double_reduction(struct mutation *m) {
   size_t at;
-  if (!pick_reduction(m, &at)) return false;
+  if (!pick_reduction(m, &at))
+    return false;
   dtg_vec_push(&m->arena, &m->replication.reductions, m->replication.reductions.data[at]);
   return true;
 }
 
 static bool drop_reduction(struct mutation *m) {
   size_t at, count = m->replication.reductions.len;
-  if (!pick_reduction(m, &at)) return false;
+  if (!pick_reduction(m, &at))
+    return false;
   m->replication.reductions.data[at] = m->replication.reductions.data[count - 1];
   m->replication.reductions.len--;
   return true;
@@ -302,7 +329,8 @@ static bool drop_reduction(struct mutation *m) {
 
 static bool misdirect_reduction(struct mutation *m) {
   size_t at;
-  if (!pick_reduction(m, &at)) return false;
+  if (!pick_reduction(m, &at))
+    return false;
   struct dtg_reduction *d = &m->replication.reductions.data[at];
   d->variable = d->variable == 0 ? 1 : 0;
   return true;
@@ -315,14 +343,16 @@ static struct dtg_plan_function *pick_function(struct mutation *m) {
 
 static bool double_step(struct mutation *m) {
   struct dtg_plan_function *f = pick_function(m);
-  if (!f) return false;
+  if (!f)
+    return false;
   f->steps.data[0].group = f->steps.data[1 + draw(m, f->steps.len - 1)].group;
   return true;
 }
 
 static bool drop_step(struct mutation *m) {
   struct dtg_plan_function *f = pick_function(m);
-  if (!f) return false;
+  if (!f)
+    return false;
   f->steps.len--;
   return true;
 }
@@ -343,7 +373,8 @@ static struct dtg_slice *pick_cut(struct mutation *m) {
 
 static bool move_cut(struct mutation *m) {
   struct dtg_slice *s = pick_cut(m);
-  if (!s) return false;
+  if (!s)
+    return false;
   int64_t by = 1 + draw(m, (size_t)s->block - 1);
   s[0].elements += by;
   s[1].first += by;
@@ -353,7 +384,8 @@ static bool move_cut(struct mutation *m) {
 
 static bool overlap_slices(struct mutation *m) {
   struct dtg_slice *s = pick_cut(m);
-  if (!s) return false;
+  if (!s)
+    return false;
   s[1].first -= s->block;
   s[1].elements += s->block;
   return true;
@@ -361,7 +393,8 @@ static bool overlap_slices(struct mutation *m) {
 
 static bool gap_between_slices(struct mutation *m) {
   struct dtg_slice *s = pick_cut(m);
-  if (!s) return false;
+  if (!s)
+    return false;
   s[1].first += 1;
   s[1].elements -= 1;
   return true;
@@ -369,7 +402,8 @@ static bool gap_between_slices(struct mutation *m) {
 
 static bool shorten_slice(struct mutation *m) {
   struct dtg_slice *s = &m->replication.slices.data[draw(m, m->replication.slices.len)];
-  if (s->elements < 2) return false;
+  if (s->elements < 2)
+    return false;
   s->elements--;
   return true;
 }
@@ -385,9 +419,11 @@ static bool drop_slice(struct mutation *m) {
 static bool move_slice(struct mutation *m) {
   size_t owners = m->replication.owners.len;
   struct dtg_slice *s = &m->replication.slices.data[draw(m, m->replication.slices.len)];
-  if (owners < 2) return false;
+  if (owners < 2)
+    return false;
   uint32_t other = m->replication.owners.data[draw(m, owners)];
-  if (other == s->owner) return false;
+  if (other == s->owner)
+    return false;
   s->owner = other;
   return true;
 }
@@ -399,12 +435,15 @@ static bool give_to_no_owner(struct mutation *m) {
 
 // ---- memory ----
 
-static bool is_arena(const struct dtg_plan_buffer *b) { return b->at.space == DTG_SPACE_ARENA; }
+static bool is_arena(const struct dtg_plan_buffer *b) {
+  return b->at.space == DTG_SPACE_ARENA;
+}
 
 // A buffer is moved onto one that lives at the same time, and is neither its heir nor its ancestor.
 static bool move_onto_live(struct mutation *m) {
   struct dtg_plan_function *f = pick_function(m);
-  if (!f || f->buffers.len < 2) return false;
+  if (!f || f->buffers.len < 2)
+    return false;
   size_t count = f->buffers.len, first = draw(m, count);
   for (size_t i = 0; i < count; i++) {
     uint32_t a = (uint32_t)((first + i) % count), b = draw(m, count);
@@ -421,16 +460,19 @@ static bool move_onto_live(struct mutation *m) {
 
 static bool move_out_of_arena(struct mutation *m) {
   struct dtg_plan_function *f = pick_function(m);
-  if (!f || f->buffers.len == 0) return false;
+  if (!f || f->buffers.len == 0)
+    return false;
   struct dtg_plan_buffer *b = &f->buffers.data[draw(m, f->buffers.len)];
-  if (!is_arena(b)) return false;
+  if (!is_arena(b))
+    return false;
   b->at.offset = f->arena_bytes - b->bytes + 64;
   return true;
 }
 
 static bool change_peak(struct mutation *m) {
   struct dtg_plan_function *f = pick_function(m);
-  if (!f) return false;
+  if (!f)
+    return false;
   f->live_peak_bytes -= 64;
   return true;
 }
@@ -438,7 +480,8 @@ static bool change_peak(struct mutation *m) {
 static bool join_variables(struct mutation *m) {
   size_t count = m->of->module->variables.len;
   uint32_t a = draw(m, count), b = draw(m, count);
-  if (a == b) return false;
+  if (a == b)
+    return false;
   m->plan.variable_offsets[a] = m->plan.variable_offsets[b];
   return true;
 }
@@ -446,7 +489,8 @@ static bool join_variables(struct mutation *m) {
 static bool join_contributions(struct mutation *m) {
   size_t count = m->plan.contributions.len;
   uint32_t a = draw(m, count), b = draw(m, count);
-  if (a == b) return false;
+  if (a == b)
+    return false;
   m->plan.contributions.data[a].offset = m->plan.contributions.data[b].offset;
   return true;
 }
@@ -466,14 +510,16 @@ static bool shift_shards(struct mutation *m) {
 static bool lose_replica(struct mutation *m) {
   struct dtg_device_set *set = &m->replication.families.data[0].devices;
   uint32_t *count = set->outer > 1 ? &set->outer : &set->inner;
-  if (*count < 2) return false;
+  if (*count < 2)
+    return false;
   --*count;
   return true;
 }
 
 static bool share_device(struct mutation *m) {
   struct dtg_device_set *set = &m->replication.families.data[0].devices;
-  if (set->outer < 2) return false;
+  if (set->outer < 2)
+    return false;
   set->outer_stride = 0;
   return true;
 }
@@ -489,7 +535,8 @@ static bool shift_clients(struct mutation *m) {
 }
 
 static bool change_partial_sums(struct mutation *m) {
-  if (m->replication.single) return false;
+  if (m->replication.single)
+    return false;
   m->replication.partial_sums.classes.data[0].replicas += 1;
   return true;
 }
@@ -505,7 +552,8 @@ static bool drop_node(struct mutation *m) {
 
 static bool double_node(struct mutation *m) {
   struct dtg_part *part = pick_part(m);
-  if (part->nodes.len < 2) return false;
+  if (part->nodes.len < 2)
+    return false;
   part->nodes.data[1 + draw(m, part->nodes.len - 1)] = 0;
   return true;
 }
@@ -566,7 +614,9 @@ const struct mutation_kind mutation_kinds[] = {
     {"move out of the arena", move_out_of_arena, {"lies outside"}},
     {"change the peak", change_peak, {"at its peak"}},
     {"join variables", join_variables, {"lie in the same memory", "lies outside its block"}},
-    {"join contributions", join_contributions, {"lie in the same memory", "lies outside its block"}},
+    {"join contributions",
+     join_contributions,
+     {"lie in the same memory", "lies outside its block"}},
     {"shift replicas", shift_replicas, {"is missing or there twice"}},
     {"shift shards", shift_shards, {"replicas: they compute"}},
     {"lose a replica", lose_replica, {"is missing or there twice"}},

@@ -21,8 +21,8 @@ struct mutation {
 void mutation_open(struct mutation *m, struct plan_case *of, uint64_t seed);
 void mutation_undo(struct mutation *m);
 
-// Changes one thing. False: this kind has nothing to change in this case. Otherwise the reason that the
-// proof must give contains one of `reasons` (NULL-terminated).
+// Changes one thing. False: this kind has nothing to change in this case. Otherwise the reason that
+// the proof must give contains one of `reasons` (NULL-terminated).
 struct mutation_kind {
   const char *name;
   bool (*apply)(struct mutation *m);

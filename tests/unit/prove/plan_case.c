@@ -46,7 +46,8 @@ static struct dtg_model *read_model(struct dtg_ctx *ctx, int shards, const char 
       network, 4 * shards, shards, optimizer, strategy);
   struct dtg_sema_options options = {
       .std_dir = dtg_arena_printf(&ctx->arena, "%s/stdlib-models", root ? root : ".")};
-  assert_true(dtg_source_add(&ctx->sources, &ctx->diags, "test.dtg", source, strlen(source), &file));
+  assert_true(
+      dtg_source_add(&ctx->sources, &ctx->diags, "test.dtg", source, strlen(source), &file));
   struct dtg_ast_file *ast = dtg_parse(ctx, file);
   return dtg_diags_failed(&ctx->diags) ? NULL : dtg_sema(ctx, ast, &options);
 }
@@ -55,11 +56,13 @@ static void run_stages(struct plan_case *made) {
   static const char *const inputs[] = {"x", "label"};
   struct dtg_schedule_options options = {.inputs = inputs, .input_count = 2};
   made->module = dtg_build(&made->ctx, made->model);
-  if (!made->module || dtg_diags_failed(&made->ctx.diags)) return;
+  if (!made->module || dtg_diags_failed(&made->ctx.diags))
+    return;
   assert_true(dtg_grad(&made->ctx, made->module));
   dtg_opt(&made->ctx, made->module);
   made->replication = dtg_replicate(&made->ctx, made->model, &made->cluster, made->module);
-  if (!made->replication || !dtg_place(&made->ctx, made->replication)) return;
+  if (!made->replication || !dtg_place(&made->ctx, made->replication))
+    return;
   made->plan = dtg_schedule(&made->ctx, made->module, &options);
   made->partition = dtg_partition(&made->ctx, made->replication);
   assert_non_null(made->plan);
@@ -71,10 +74,14 @@ void plan_case_open(struct plan_case *made, int shards, const char *optimizer, c
   dtg_ctx_init(&made->ctx);
   if (dtg_cluster_inline(&made->ctx, cluster, "x86-64-v2", &made->cluster)) {
     made->model = read_model(&made->ctx, shards, optimizer, strategy);
-    if (made->model) run_stages(made);
+    if (made->model)
+      run_stages(made);
   }
-  if (made->partition || dtg_diags_failed(&made->ctx.diags)) return;
+  if (made->partition || dtg_diags_failed(&made->ctx.diags))
+    return;
   fail_msg("no result and no error");
 }
 
-void plan_case_close(struct plan_case *made) { dtg_ctx_free(&made->ctx); }
+void plan_case_close(struct plan_case *made) {
+  dtg_ctx_free(&made->ctx);
+}

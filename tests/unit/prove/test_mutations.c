@@ -1,5 +1,5 @@
-// Plans that are wrong by construction: both proofs refuse each one, and the one on families gives the
-// right reason.
+// Plans that are wrong by construction: both proofs refuse each one, and the one on families gives
+// the right reason.
 #include "tests/unit/prove/mutations.h"
 
 #include "compiler/base/strbuf.h"
@@ -37,7 +37,8 @@ static const struct {
 
 static bool is_right(const struct mutation_kind *kind, const char *reason) {
   for (size_t i = 0; i < sizeof kind->reasons / sizeof *kind->reasons && kind->reasons[i]; i++)
-    if (strstr(reason, kind->reasons[i])) return true;
+    if (strstr(reason, kind->reasons[i]))
+      return true;
   return false;
 }
 
@@ -78,12 +79,14 @@ static void mutations_are_rejected(void **state) {
       for (uint64_t seed = 1; seed <= SEEDS; seed++)
         of_kind[k] += reject(&made, &mutation_kinds[k], c * 1000 + k * 20 + seed);
     // What was changed has been put back.
-    if (!dtg_prove(made.partition, made.plan, &why)) fail_msg("%s", dtg_strbuf_text(&why));
+    if (!dtg_prove(made.partition, made.plan, &why))
+      fail_msg("%s", dtg_strbuf_text(&why));
     dtg_strbuf_free(&why);
     plan_case_close(&made);
   }
   for (size_t k = 0; k < mutation_kind_count; k++) {
-    if (of_kind[k] == 0) fail_msg("\"%s\" was never possible", mutation_kinds[k].name);
+    if (of_kind[k] == 0)
+      fail_msg("\"%s\" was never possible", mutation_kinds[k].name);
     total += of_kind[k];
   }
   printf("%zu mutations of %zu kinds rejected\n", total, mutation_kind_count);

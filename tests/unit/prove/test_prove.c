@@ -30,9 +30,9 @@ static const char *const strategies[] = {
     "replicate between_graph over worker params on ps update sync backup 1",
 };
 static const char *const clusters[] = {
-    "ps=1,worker=1",         "ps=2,worker=2",       "ps=3,worker=3",
-    "ps=1,worker=4",         "ps=2,worker=2:cpu=2", "ps=1:cpu=2,worker=3:cpu=2",
-    "worker=2:cpu=2,ps=1",   "ps=2,worker=6",
+    "ps=1,worker=1",       "ps=2,worker=2",       "ps=3,worker=3",
+    "ps=1,worker=4",       "ps=2,worker=2:cpu=2", "ps=1:cpu=2,worker=3:cpu=2",
+    "worker=2:cpu=2,ps=1", "ps=2,worker=6",
 };
 static const struct {
   int shards;
@@ -47,7 +47,8 @@ static const struct {
 static bool both_agree(const char *strategy, const char *cluster, size_t training) {
   struct plan_case made;
   struct dtg_strbuf folded = {0}, unfolded = {0};
-  plan_case_open(&made, trainings[training].shards, trainings[training].optimizer, strategy, cluster);
+  plan_case_open(&made, trainings[training].shards, trainings[training].optimizer, strategy,
+                 cluster);
   if (!made.model) { // what is refused is refused by the cluster
     dtg_diags_render(&made.ctx.diags, &folded);
     fail_msg("%s", dtg_strbuf_text(&folded));
@@ -83,11 +84,10 @@ static void extras(void **state) {
                  "worker=2");
   assert_non_null(made.partition);
   dtg_prove_extras(made.partition, &text);
-  assert_string_equal(
-      dtg_strbuf_text(&text),
-      "begins the run: initial values, or those of a checkpoint, for every owner\n"
-      "writes progress and the log\n"
-      "finishes the tree of loss and metrics\n");
+  assert_string_equal(dtg_strbuf_text(&text),
+                      "begins the run: initial values, or those of a checkpoint, for every owner\n"
+                      "writes progress and the log\n"
+                      "finishes the tree of loss and metrics\n");
   dtg_strbuf_free(&text);
   plan_case_close(&made);
 }

@@ -35,7 +35,8 @@ static const char *const network =
 static const char *source_of(struct dtg_ctx *ctx, const char *train, const char *strategy) {
   return dtg_arena_printf(
       &ctx->arena,
-      "%sdata d = table(x = random_normal([512, 784]), label = random_int([512], low = 0, high = 10))\n"
+      "%sdata d = table(x = random_normal([512, 784]), label = random_int([512], low = 0, high = "
+      "10))\n"
       "train {\n  model = net\n  data = d\n  steps = 2\n%s}\nstrategy s { %s }\n",
       network, train, strategy);
 }
@@ -45,25 +46,30 @@ static struct dtg_model *read_model(struct dtg_ctx *ctx, const char *source) {
   const char *root = getenv("DTG_SOURCE_DIR");
   struct dtg_sema_options options = {
       .std_dir = dtg_arena_printf(&ctx->arena, "%s/stdlib-models", root ? root : ".")};
-  assert_true(dtg_source_add(&ctx->sources, &ctx->diags, "test.dtg", source, strlen(source), &file));
+  assert_true(
+      dtg_source_add(&ctx->sources, &ctx->diags, "test.dtg", source, strlen(source), &file));
   struct dtg_ast_file *ast = dtg_parse(ctx, file);
   return dtg_diags_failed(&ctx->diags) ? NULL : dtg_sema(ctx, ast, &options);
 }
 
 static void must(bool good, struct dtg_strbuf *why) {
-  if (!good) fail_msg("%s", dtg_strbuf_text(why));
+  if (!good)
+    fail_msg("%s", dtg_strbuf_text(why));
 }
 
 static void run_stages(struct strategy_text *text) {
   struct dtg_strbuf why = {0};
   text->module = dtg_build(&text->ctx, text->model);
-  if (!text->module || dtg_diags_failed(&text->ctx.diags)) return;
+  if (!text->module || dtg_diags_failed(&text->ctx.diags))
+    return;
   assert_true(dtg_grad(&text->ctx, text->module));
   dtg_opt(&text->ctx, text->module);
   text->replication = dtg_replicate(&text->ctx, text->model, &text->cluster, text->module);
-  if (!text->replication) return;
+  if (!text->replication)
+    return;
   must(dtg_replication_verify(text->replication, &why), &why);
-  if (!dtg_place(&text->ctx, text->replication)) return;
+  if (!dtg_place(&text->ctx, text->replication))
+    return;
   must(dtg_place_verify(text->replication, &why), &why);
   text->partition = dtg_partition(&text->ctx, text->replication);
   must(dtg_partition_verify(text->partition, &why), &why);
@@ -76,7 +82,8 @@ void strategy_open(struct strategy_text *text, const char *train, const char *st
   dtg_ctx_init(&text->ctx);
   if (dtg_cluster_inline(&text->ctx, cluster, "x86-64-v2", &text->cluster)) {
     text->model = read_model(&text->ctx, source_of(&text->ctx, train, strategy));
-    if (text->model) run_stages(text);
+    if (text->model)
+      run_stages(text);
   }
   dtg_diags_render(&text->ctx.diags, &messages);
   if (!text->partition && !dtg_diags_failed(&text->ctx.diags))
@@ -84,7 +91,9 @@ void strategy_open(struct strategy_text *text, const char *train, const char *st
   dtg_strbuf_free(&messages);
 }
 
-void strategy_close(struct strategy_text *text) { dtg_ctx_free(&text->ctx); }
+void strategy_close(struct strategy_text *text) {
+  dtg_ctx_free(&text->ctx);
+}
 
 uint32_t strategy_device(const struct strategy_text *text, const char *name) {
   struct dtg_arena arena = {0};
@@ -106,7 +115,8 @@ void strategy_expect(struct strategy_text *text, const char *message, const char
              (!hint || (diag->hint && strcmp(diag->hint, hint) == 0));
   }
   dtg_diags_render(&text->ctx.diags, &seen);
-  if (!found) fail_msg("expected: %s\nhint: %s\ngot:\n%s", message, hint ? hint : "", dtg_strbuf_text(&seen));
+  if (!found)
+    fail_msg("expected: %s\nhint: %s\ngot:\n%s", message, hint ? hint : "", dtg_strbuf_text(&seen));
   dtg_strbuf_free(&seen);
 }
 

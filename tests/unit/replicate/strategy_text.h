@@ -16,8 +16,8 @@ struct strategy_text {
 };
 
 // `train`: lines of the training block besides model, data and steps. `strategy`: the clauses. The
-// network has the parameters a.b f32[256], a.w f32[784, 256], b.b f32[10] and b.w f32[256, 10], and the
-// state norm.mean_of f32[784]. All stages up to partition run and must verify.
+// network has the parameters a.b f32[256], a.w f32[784, 256], b.b f32[10] and b.w f32[256, 10], and
+// the state norm.mean_of f32[784]. All stages up to partition run and must verify.
 void strategy_open(struct strategy_text *text, const char *train, const char *strategy,
                    const char *cluster);
 void strategy_close(struct strategy_text *text);

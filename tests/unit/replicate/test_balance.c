@@ -1,4 +1,5 @@
-// Owners: largest first, ties by index, round robin, and what neither order nor cluster size changes.
+// Owners: largest first, ties by index, round robin, and what neither order nor cluster size
+// changes.
 #include "compiler/replicate/internal.h"
 #include "tests/unit/replicate/strategy_text.h"
 
@@ -125,9 +126,63 @@ static void test_order(void **state) {
     dtg_owner_balance(&scratch, shuffled, UNITS);
     for (uint32_t i = 0; i < UNITS; i++) {
       struct dtg_owner_unit *unit = &units[shuffled[i].variable];
-      if (round == 0) unit->owner = shuffled[i].owner;
+      if (round == 0)
+        unit->owner = shuffled[i].owner;
       assert_int_equal(unit->owner, shuffled[i].owner);
     }
+    dtg_arena_free(&scratch);
+  }
+}
+
+static int64_t load_of(const struct dtg_owner_unit *units, const uint32_t *order, uint32_t count,
+                       uint32_t device) {
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (units[order[i]].owner == device)
+      bytes += units[order[i]].weight;
+  return bytes;
+}
+
+// Against a search over all candidates, with sets that overlap and units that have no choice.
+static void test_search(void **state) {
+  (void)state;
+  enum { UNITS = 60, ROUNDS = 200 };
+  uint64_t seed = 7;
+  printf("seed %llu\n", (unsigned long long)seed);
+  for (int round = 0; round < ROUNDS; round++) {
+    struct dtg_owner_unit units[UNITS], wanted[UNITS];
+    uint32_t order[UNITS], placed = 0;
+    struct dtg_arena scratch = {0};
+    for (uint32_t i = 0; i < UNITS; i++) {
+      seed = seed * 6364136223846793005u + 1442695040888963407u;
+      uint32_t choice = (uint32_t)(seed >> 33) % 7;
+      struct dtg_device_set where = choice == 0  ? (struct dtg_device_set){2, 1, 1, 1, 1}
+                                    : choice < 4 ? (struct dtg_device_set){0, 5, 1, 2, 1}
+                                                 : (struct dtg_device_set){4, 3, 2, 3, 1};
+      units[i] = wanted[i] = (struct dtg_owner_unit){
+          .variable = i, .weight = 1 + (int64_t)(seed >> 58), .where = where, .owner = UINT32_MAX};
+      if (choice == 0) {
+        wanted[i].owner = 2;
+        order[placed++] = i;
+      }
+    }
+    // Heaviest first, the lower variable first.
+    while (placed < UNITS) {
+      uint32_t next = UNITS, best = 0;
+      for (uint32_t i = 0; i < UNITS; i++)
+        if (wanted[i].owner == UINT32_MAX &&
+            (next == UNITS || wanted[i].weight > wanted[next].weight))
+          next = i;
+      for (uint32_t k = 1; k < dtg_device_set_count(&wanted[next].where); k++)
+        if (load_of(wanted, order, placed, dtg_device_set_at(&wanted[next].where, k)) <
+            load_of(wanted, order, placed, dtg_device_set_at(&wanted[next].where, best)))
+          best = k;
+      wanted[next].owner = dtg_device_set_at(&wanted[next].where, best);
+      order[placed++] = next;
+    }
+    dtg_owner_balance(&scratch, units, UNITS);
+    for (uint32_t i = 0; i < UNITS; i++)
+      assert_int_equal(units[i].owner, wanted[i].owner);
     dtg_arena_free(&scratch);
   }
 }
@@ -138,6 +193,7 @@ int main(void) {
       cmocka_unit_test(test_split),         cmocka_unit_test(test_not_split),
       cmocka_unit_test(test_patterns),      cmocka_unit_test(test_towers),
       cmocka_unit_test(test_order),         cmocka_unit_test(test_mirrored),
+      cmocka_unit_test(test_search),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

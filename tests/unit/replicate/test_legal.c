@@ -36,12 +36,14 @@ static const struct {
     {"replicate in_graph over gpu  params on cpu:0", "worker=1:gpu=2",
      "/job:worker/task:0/device:GPU:0 would compute, but dtgc writes no GPU code in this version",
      "leave `gpu` out of the cluster, or name its CPU devices"},
-    {"replicate in_graph over gpu  params on cpu:0", "worker=1", "the tasks of job `worker` have no gpu",
+    {"replicate in_graph over gpu  params on cpu:0", "worker=1",
+     "the tasks of job `worker` have no gpu",
      "give them one in the cluster, such as `--cluster worker=1:gpu=1`"},
     {"params on /job:ps/task:3", "ps=2,worker=1", "the cluster has no such device", NULL},
     {"params \"c.*\" on ps  params mirrored", "ps=1,worker=1",
      "the pattern \"c.*\" matches no parameter and no state", NULL},
-    {"place \"c.*\" on cpu:0", "worker=1", "the pattern \"c.*\" matches no parameter and no layer", NULL},
+    {"place \"c.*\" on cpu:0", "worker=1", "the pattern \"c.*\" matches no parameter and no layer",
+     NULL},
     {"place \"a.*\" on /job:ps/task:0  place \"a.w\" on /job:ps/task:1", "ps=2,worker=1",
      "`a.w` cannot be in two places", "write `prefer` for the one that may give way"},
     {"place \"a\" on /job:ps/task:0", "ps=1,worker=1",
@@ -65,7 +67,8 @@ static void expect_maps(const char *strategy, const char *cluster, uint32_t clie
   assert_non_null(text.partition);
   assert_int_equal(text.replication->clients, clients);
   assert_int_equal(text.replication->replicas, replicas);
-  assert_int_equal(dtg_replica_device(text.replication, replicas - 1), strategy_device(&text, last));
+  assert_int_equal(dtg_replica_device(text.replication, replicas - 1),
+                   strategy_device(&text, last));
   strategy_close(&text);
 }
 
@@ -91,13 +94,13 @@ static void test_chief(void **state) {
   strategy_open(&text, train, "replicate between_graph over worker  params mirrored", "worker=4");
   assert_non_null(text.partition);
   text.cluster.chief_task = 2;
-  struct dtg_replication *r =
-      dtg_replicate(&text.ctx, text.model, &text.cluster, text.module);
+  struct dtg_replication *r = dtg_replicate(&text.ctx, text.model, &text.cluster, text.module);
   struct dtg_strbuf why = {0};
   assert_non_null(r);
   assert_true(dtg_replication_verify(r, &why));
   const uint32_t tasks[] = {2, 0, 1, 3};
-  for (uint32_t c = 0; c < 4; c++) assert_int_equal(dtg_client_task(r, c), tasks[c]);
+  for (uint32_t c = 0; c < 4; c++)
+    assert_int_equal(dtg_client_task(r, c), tasks[c]);
   for (uint32_t replica = 0; replica < 4; replica++)
     assert_int_equal(dtg_client_task(r, dtg_replica_client(r, replica)), replica);
   strategy_close(&text);

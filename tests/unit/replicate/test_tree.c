@@ -10,9 +10,12 @@
 // The largest nodes of the tree over [low, high) that lie inside [begin, end), one after the other.
 static uint32_t walk(int64_t low, int64_t high, int64_t begin, int64_t end) {
   int64_t half = 1;
-  if (begin >= high || end <= low) return 0;
-  if (begin <= low && high <= end) return 1;
-  while (half * 2 < high - low) half *= 2;
+  if (begin >= high || end <= low)
+    return 0;
+  if (begin <= low && high <= end)
+    return 1;
+  while (half * 2 < high - low)
+    half *= 2;
   return walk(low, low + half, begin, end) + walk(low + half, high, begin, end);
 }
 
@@ -29,23 +32,26 @@ static void test_classes(void **state) {
   struct dtg_arena arena = {0};
   for (int64_t shards = 1; shards <= 96; shards++)
     for (uint32_t replicas = 1; replicas <= shards; replicas++) {
-      if (shards % replicas != 0) continue;
+      if (shards % replicas != 0)
+        continue;
       struct dtg_partial_sums sums = dtg_partial_sums_of(&arena, 96 * 4, shards, replicas);
       int64_t each = shards / replicas, all = 0;
       uint32_t most = 0, counted = 0;
       for (uint32_t r = 0; r < replicas; r++) {
         uint32_t count = walk(0, shards, r * each, (r + 1) * each);
         all += count;
-        if (count > most) most = count;
+        if (count > most)
+          most = count;
       }
-      for (size_t i = 0; i < sums.classes.len; i++) counted += sums.classes.data[i].replicas;
+      for (size_t i = 0; i < sums.classes.len; i++)
+        counted += sums.classes.data[i].replicas;
       assert_int_equal(sums.all, all);
       assert_int_equal(sums.most, most);
       assert_int_equal(counted, replicas);
       assert_true(sums.suggested_shards == 0 || sums.suggested_shards % replicas == 0);
       if (sums.suggested_shards)
-        assert_int_equal(
-            dtg_partial_sums_of(&arena, 96 * 4, sums.suggested_shards, replicas).most, 1);
+        assert_int_equal(dtg_partial_sums_of(&arena, 96 * 4, sums.suggested_shards, replicas).most,
+                         1);
     }
   dtg_arena_free(&arena);
 }

@@ -1,8 +1,9 @@
-// The update by blocks: what belongs to whom, which kernels work by blocks, and after which exchange.
-#include "compiler/ir/update_split.h"
-#include "compiler/ir/graph_text.h"
-#include "compiler/opt/opt.h"
+// The update by blocks: what belongs to whom, which kernels work by blocks, and after which
+// exchange.
 #include "compiler/base/strbuf.h"
+#include "compiler/ir/graph_text.h"
+#include "compiler/ir/update_split.h"
+#include "compiler/opt/opt.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,14 +20,14 @@ struct split_text {
 };
 
 // "w" has 3 blocks of 16 rows, the last one short; "b" one; "s" and "t" are numbers.
-#define VARIABLES                                                  \
-  "variables {\n"                                                  \
-  "  param \"b\" : f32[48] ~ zeros(0.0, 0.0)\n"                    \
-  "  param \"s\" : f32[] ~ zeros(0.0, 0.0)\n"                      \
-  "  param \"t\" : f32[] ~ zeros(0.0, 0.0)\n"                      \
-  "  param \"w\" : f32[40, 1024] ~ zeros(0.0, 0.0)\n"              \
-  "  param \"z\" : f32[256, 256] ~ zeros(0.0, 0.0)\n"              \
-  "}\n"                                                            \
+#define VARIABLES                                     \
+  "variables {\n"                                     \
+  "  param \"b\" : f32[48] ~ zeros(0.0, 0.0)\n"       \
+  "  param \"s\" : f32[] ~ zeros(0.0, 0.0)\n"         \
+  "  param \"t\" : f32[] ~ zeros(0.0, 0.0)\n"         \
+  "  param \"w\" : f32[40, 1024] ~ zeros(0.0, 0.0)\n" \
+  "  param \"z\" : f32[256, 256] ~ zeros(0.0, 0.0)\n" \
+  "}\n"                                               \
   "graph \"update\" {\n"
 
 static void open_split(struct split_text *text, const char *update) {
@@ -36,8 +37,8 @@ static void open_split(struct split_text *text, const char *update) {
   dtg_strbuf_puts(&source, VARIABLES);
   dtg_strbuf_puts(&source, update);
   dtg_strbuf_puts(&source, "}\n");
-  if (!dtg_module_read(&text->ctx.arena, &text->ctx.names, dtg_strbuf_text(&source), source.len, &why,
-                       &text->module))
+  if (!dtg_module_read(&text->ctx.arena, &text->ctx.names, dtg_strbuf_text(&source), source.len,
+                       &why, &text->module))
     fail_msg("%s", dtg_strbuf_text(&why));
   dtg_opt(&text->ctx, text->module);
   text->groups = dtg_groups_new(&text->ctx.arena, text->module->update);
@@ -45,7 +46,9 @@ static void open_split(struct split_text *text, const char *update) {
   dtg_strbuf_free(&source);
 }
 
-static void close_split(struct split_text *text) { dtg_ctx_free(&text->ctx); }
+static void close_split(struct split_text *text) {
+  dtg_ctx_free(&text->ctx);
+}
 
 static const struct dtg_update_group *group_of(const struct split_text *text, const char *path) {
   const struct dtg_graph *update = text->module->update;

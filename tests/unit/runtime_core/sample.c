@@ -177,19 +177,18 @@ static void momentum(char *const *buffers, struct dtr_fault *fault, int64_t begi
 }
 
 /* The same for slices: what is constant is known here. */
-#define DEFINE_MOMENTUM(name, variable)                                                          \
-  static void name(char *const *buffers, struct dtr_fault *fault, int64_t begin, int64_t end) {  \
-    char *all[] = {buffers[0], buffers[1], buffers[2], buffers[3],                               \
-                   (char *)&s.variables[variable].elements};                                     \
-    momentum(all, fault, begin, end);                                                            \
+#define DEFINE_MOMENTUM(name, variable)                                                         \
+  static void name(char *const *buffers, struct dtr_fault *fault, int64_t begin, int64_t end) { \
+    char *all[] = {buffers[0], buffers[1], buffers[2], buffers[3],                              \
+                   (char *)&s.variables[variable].elements};                                    \
+    momentum(all, fault, begin, end);                                                           \
   }
 DEFINE_MOMENTUM(momentum_b1, V_B1)
 DEFINE_MOMENTUM(momentum_w1, V_W1)
 DEFINE_MOMENTUM(momentum_b2, V_B2)
 DEFINE_MOMENTUM(momentum_w2, V_W2)
 
-static void set_largest(char *const *buffers, struct dtr_fault *fault, int64_t begin,
-                        int64_t end) {
+static void set_largest(char *const *buffers, struct dtr_fault *fault, int64_t begin, int64_t end) {
   (void)fault, (void)begin, (void)end;
   memcpy(buffers[0], buffers[1], sizeof(float));
 }
@@ -507,8 +506,7 @@ const struct dtr_program *sample_program(const struct sample_options *options) {
                                    .update = {run_update, 0, 0},
                                    .eval = {run_eval, s.shard.bytes, s.rows},
                                    .tail = {run_tail, s.tail.bytes, 1}};
-  s.program.replication =
-      sample_replication(&s.program, &options->strategy, updates,
-                         (uint32_t)(sizeof updates / sizeof *updates), BLOCK);
+  s.program.replication = sample_replication(&s.program, &options->strategy, updates,
+                                             (uint32_t)(sizeof updates / sizeof *updates), BLOCK);
   return &s.program;
 }

@@ -21,13 +21,13 @@ static uint32_t owner_device(const struct sample_strategy *strategy, uint32_t in
 
 static void add_slice(const struct sample_strategy *strategy, uint32_t variable, int64_t first,
                       int64_t elements, int64_t block, uint32_t owner) {
-  r.slices[r.tables.slice_count++] = (struct dtr_slice){
-      .variable = variable,
-      .first = first,
-      .elements = elements,
-      .block = block,
-      .owner = owner_device(strategy, owner),
-      .kind = strategy->mirrored ? DTR_OWNER_MIRRORED : DTR_OWNER_ON};
+  r.slices[r.tables.slice_count++] =
+      (struct dtr_slice){.variable = variable,
+                         .first = first,
+                         .elements = elements,
+                         .block = block,
+                         .owner = owner_device(strategy, owner),
+                         .kind = strategy->mirrored ? DTR_OWNER_MIRRORED : DTR_OWNER_ON};
 }
 
 /* Block by block over the owners, neighbours of one owner in one slice; or variable by variable. */
@@ -74,11 +74,8 @@ static void set_maps(const struct sample_strategy *strategy) {
   uint32_t workers = strategy->workers, cpu = strategy->cpu, ps = strategy->ps;
   r.jobs[0] = (struct dtr_job){.name = "ps", .tasks = ps, .cpu = 1};
   r.jobs[1] = (struct dtr_job){.name = "worker", .tasks = workers, .cpu = cpu};
-  r.replicas = (struct dtr_replica_family){.outer = workers,
-                                           .inner = cpu,
-                                           .base = ps,
-                                           .outer_stride = cpu,
-                                           .inner_stride = 1};
+  r.replicas = (struct dtr_replica_family){
+      .outer = workers, .inner = cpu, .base = ps, .outer_stride = cpu, .inner_stride = 1};
   r.clients = (struct dtr_client_family){
       .count = workers, .task = ps, .task_stride = 1, .replicas_each = cpu};
   if (strategy->in_graph) {

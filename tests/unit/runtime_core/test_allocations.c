@@ -1,4 +1,5 @@
 /* After the first step nothing of ours allocates. Linked with --wrap for every way to allocate. */
+#include "replicated.h"
 #include "run.h"
 
 #include <setjmp.h>
@@ -73,6 +74,38 @@ static void steps_and_evaluations_allocate_nothing(void **state) {
   }
 }
 
+/* Replicated: polled by one thread, so that the first step is seen to end everywhere. The chief has
+ * made two steps, so each party has made one. */
+static void replicas_and_owners_allocate_nothing(void **state) {
+  (void)state;
+  static const struct sample_strategy strategies[] = {
+      {.ps = 2, .workers = 2, .cpu = 1, .split = true},
+      {.ps = 1, .workers = 3, .cpu = 1, .in_graph = true},
+      {.workers = 1, .cpu = 2, .mirrored = true},
+      {.ps = 1, .workers = 2, .cpu = 1, .backup = 1},
+      {.ps = 1, .workers = 2, .cpu = 1, .is_async = true, .staleness = 2}};
+  for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+    struct replicated *run = calloc(1, sizeof *run);
+    struct dtr_error error;
+    struct sample_options options = sample_defaults();
+    options.strategy = strategies[i];
+    replicated_begin(run, &options, 2);
+    run->flags.log = "/dev/null";
+    run->flags.trace = "/dev/null";
+    assert_true(replicated_make(run, &error));
+    for (uint32_t g = 0; replicated_task(run)->step < 2; g++)
+      dtr_job_poll(run->job, g % dtr_job_groups(run->job));
+    allocations = 0;
+    armed = true;
+    int status = replicated_finish_alone(run, i);
+    armed = false;
+    assert_int_equal(status, 0);
+    assert_int_equal(allocations, 0);
+    replicated_end(run);
+    free(run);
+  }
+}
+
 /* The counter itself. */
 static void an_allocation_would_be_seen(void **state) {
   (void)state;
@@ -90,6 +123,7 @@ static void an_allocation_would_be_seen(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(steps_and_evaluations_allocate_nothing),
+      cmocka_unit_test(replicas_and_owners_allocate_nothing),
       cmocka_unit_test(an_allocation_would_be_seen),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,12 +80,18 @@ int replicated_finish(struct replicated *run) {
 }
 
 int replicated_finish_alone(struct replicated *run, uint64_t seed) {
+  return replicated_finish_with_slow(run, seed, -1);
+}
+
+int replicated_finish_with_slow(struct replicated *run, uint64_t seed, int slow) {
   make(run);
   uint32_t groups = dtr_job_groups(run->job), idle = 0;
   bool over = false;
   while (!over) {
     seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     uint32_t group = (uint32_t)(seed >> 33) % groups;
+    if ((int)group == slow && (seed >> 59) % 16 != 0)
+      continue;
     idle = dtr_job_poll(run->job, group) ? 0 : idle + 1;
     assert_true(idle < 1000 * groups); /* nothing hangs */
     over = true;

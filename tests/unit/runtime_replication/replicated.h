@@ -7,7 +7,7 @@
 
 #include "runtime/replicate/job.h"
 #include "runtime/task_parts.h"
-#include "sample.h"
+#include "tests/unit/runtime_core/sample.h"
 
 struct replicated {
   struct dtr_env env;
@@ -28,6 +28,8 @@ bool replicated_make(struct replicated *run, struct dtr_error *error);
 int replicated_finish(struct replicated *run);
 /* To the end on this thread alone, groups in an order made of `seed`. */
 int replicated_finish_alone(struct replicated *run, uint64_t seed);
+/* The same; group `slow` (-1: none) gets a sixteenth of the turns that it would. */
+int replicated_finish_with_slow(struct replicated *run, uint64_t seed, int slow);
 struct dtr_task *replicated_task(struct replicated *run);
 void replicated_end(struct replicated *run);
 

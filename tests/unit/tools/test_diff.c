@@ -57,10 +57,11 @@ static void differences(void **state) {
        "plan_id: none -> ab\n1 difference\n", ""},
       // Rows are matched by what names them: an insertion is one line.
       {"{\"schema\":1,\"devices\":[{\"device\":\"x\",\"used\":true},{\"device\":\"z\"}]}",
-       "{\"schema\":1,\"devices\":[{\"device\":\"w\"},{\"device\":\"z\"},{\"device\":\"x\",\"used\":"
+       "{\"schema\":1,\"devices\":[{\"device\":\"w\"},{\"device\":\"z\"},{\"device\":\"x\","
+       "\"used\":"
        "false}]}",
-       DTG_DIFF_DIFFERENT,
-       "devices[x].used: true -> false\ndevices[w]: only in B\n2 differences\n", ""},
+       DTG_DIFF_DIFFERENT, "devices[x].used: true -> false\ndevices[w]: only in B\n2 differences\n",
+       ""},
       {"{\"schema\":1,\"variables\":[{\"path\":\"fc.w\",\"owner\":\"a\",\"bytes\":8}]}",
        "{\"schema\":1,\"variables\":[{\"path\":\"fc.w\",\"owner\":\"b\",\"bytes\":12}]}",
        DTG_DIFF_DIFFERENT,
@@ -80,7 +81,8 @@ static void differences(void **state) {
       {"{\"schema\":1,\"x\":[1]}", "{\"schema\":1,\"x\":{}}", DTG_DIFF_DIFFERENT,
        "x: [1] -> {}\n1 difference\n", ""},
   };
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check(&rows[i]);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    check(&rows[i]);
 }
 
 static void unreadable(void **state) {
@@ -95,7 +97,8 @@ static void unreadable(void **state) {
       {"{\"schema\":1,\"schema\":2}", "{\"schema\":1}", DTG_DIFF_UNREADABLE, "",
        "dtgc: a.json:1:20: not valid JSON: duplicate object key near '\"schema\"'\n"},
   };
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check(&rows[i]);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    check(&rows[i]);
   struct dtg_strbuf out = {0}, why = {0};
   assert_int_equal(dtg_diff_files("/nowhere/a", "/nowhere", &out, &why), DTG_DIFF_UNREADABLE);
   assert_string_equal(dtg_strbuf_text(&why),

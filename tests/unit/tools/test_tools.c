@@ -1,4 +1,5 @@
-// Tasks by name, the width of the table of strategies, and messages one by one against their families.
+// Tasks by name, the width of the table of strategies, and messages one by one against their
+// families.
 #include "compiler/tools/compare.h"
 #include "compiler/tools/traffic.h"
 #include "compiler/tools/why.h"
@@ -20,10 +21,22 @@ static void tasks(void **state) {
     const char *name;
     int task; // -1: there is none
   } rows[] = {
-      {"ps/0", 0},     {"ps/1", 1},        {"ps/2", -1},        {"worker/0", 2},
-      {"worker/2", 4}, {"worker/3", -1},   {"worker", -1},      {"worker/", -1},
-      {"worker/-1", -1}, {"worker/1x", -1}, {"work/1", -1},     {"/job:worker/task:1", 3},
-      {"/job:worker/1", -1}, {"/job:ps/task:7", -1}, {"worker/4294967297", -1}, {"", -1},
+      {"ps/0", 0},
+      {"ps/1", 1},
+      {"ps/2", -1},
+      {"worker/0", 2},
+      {"worker/2", 4},
+      {"worker/3", -1},
+      {"worker", -1},
+      {"worker/", -1},
+      {"worker/-1", -1},
+      {"worker/1x", -1},
+      {"work/1", -1},
+      {"/job:worker/task:1", 3},
+      {"/job:worker/1", -1},
+      {"/job:ps/task:7", -1},
+      {"worker/4294967297", -1},
+      {"", -1},
       {"/job:worker/task:1/device:CPU:0", -1},
   };
   struct dtg_ctx ctx;
@@ -49,7 +62,8 @@ static size_t longest_line(const char *text) {
   return longest;
 }
 
-// Five strategies in two groups; long words are broken, nothing is lost, a refused one stands below.
+// Five strategies in two groups; long words are broken, nothing is lost, a refused one stands
+// below.
 static void table(void **state) {
   (void)state;
   struct dtg_compare_column columns[6] = {0};
@@ -62,14 +76,16 @@ static void table(void **state) {
   columns[3].refused = "the cluster has no job `ps`";
   dtg_compare_print(columns, 6, &out);
   const char *text = dtg_strbuf_text(&out);
-  const char *below = strstr(text, "\nname_of_a_strategy_that_is_longer_than_its_column is refused on "
-                                   "this cluster: the cluster has no job `ps`\n");
+  const char *below =
+      strstr(text, "\nname_of_a_strategy_that_is_longer_than_its_column is refused on "
+                   "this cluster: the cluster has no job `ps`\n");
   assert_non_null(below);
   struct dtg_strbuf above = {0};
   dtg_strbuf_write(&above, text, (size_t)(below - text));
   assert_in_range(longest_line(dtg_strbuf_text(&above)), 80, 100);
   size_t words = 0;
-  for (const char *at = text; (at = strstr(at, "4234567890")); at++) words++;
+  for (const char *at = text; (at = strstr(at, "4234567890")); at++)
+    words++;
   assert_int_equal(words, 5 * (DTG_COMPARE_ROWS / 2));
   assert_null(strstr(text, " \n"));
   dtg_strbuf_free(&above);
@@ -81,8 +97,8 @@ static void count_message(void *context, const struct dtg_transfer *t, uint32_t 
   ++*(uint64_t *)context;
 }
 
-// Every family has as many messages as it says, each is seen from both of its tasks, and what the tasks
-// send is what they receive.
+// Every family has as many messages as it says, each is seen from both of its tasks, and what the
+// tasks send is what they receive.
 static void check_traffic(const char *strategy, const char *cluster) {
   struct plan_case made;
   plan_case_open(&made, 12, "adam(lr = 0.01)\n  gradient = clip_by_global_norm(1.0)", strategy,
