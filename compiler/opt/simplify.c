@@ -48,22 +48,10 @@ static uint32_t absorb_transposes(struct dtg_graph *graph, uint32_t id) {
   return changed ? dtg_add(graph, node->op->name, inputs, 2, attrs, count) : DTG_NO_NODE;
 }
 
-/* A tree of one leaf adds nothing. */
-static uint32_t skip_tree(struct dtg_graph *graph, uint32_t id) {
-  const struct dtg_node *node = dtg_graph_node(graph, id);
-  struct dtg_shape shape = node->type.shape;
-  if (node->op->class != DTG_CLASS_REDUCE || node->op->form != DTG_REDUCE_TREE ||
-      dtg_shape_count(&dtg_graph_node(graph, node->inputs[0])->type.shape) != 1)
-    return DTG_NO_NODE;
-  return dtg_add_reshape(graph, node->inputs[0], &shape);
-}
-
 static uint32_t simplify_node(struct dtg_graph *graph, uint32_t id) {
   const struct dtg_op_def *op = dtg_graph_node(graph, id)->op;
   uint32_t next = op->simplify ? op->simplify(graph, id) : DTG_NO_NODE;
-  if (next == DTG_NO_NODE)
-    next = absorb_transposes(graph, id);
-  return next != DTG_NO_NODE ? next : skip_tree(graph, id);
+  return next != DTG_NO_NODE ? next : absorb_transposes(graph, id);
 }
 
 struct dtg_graph *dtg_opt_simplify(const struct dtg_graph *graph) {

@@ -171,7 +171,7 @@ static void put_into_words(struct dtr_client *client, const struct dtr_fault_rep
     dtr_report_not_finite(task->program, report->loss, &finding, &task->error);
   }
   if (!report->evaluation)
-    dtr_error_step(&task->error, task->step);
+    dtr_error_step(&task->error, task->step + 1);
 }
 
 static bool look_at_replicas(struct dtr_client *client) {

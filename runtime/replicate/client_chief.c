@@ -194,7 +194,7 @@ static bool count_step(struct dtr_client *client) {
   if (!isfinite(task->results[0])) {
     struct dtr_finding finding = {.origin = DTR_ORIGIN_SUM, .value = task->results[0]};
     dtr_report_not_finite(task->program, task->results[0], &finding, &task->error);
-    dtr_error_step(&task->error, task->step);
+    dtr_error_step(&task->error, task->step + 1);
     return dtr_client_fail(client);
   }
   dtr_task_count_step(task, task->batch->epoch);

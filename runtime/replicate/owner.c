@@ -363,7 +363,7 @@ static void next_phase(struct dtr_owner *owner) {
 static bool update(struct dtr_owner *owner) {
   struct dtr_party *party = &owner->party;
   if (!dtr_owner_run_phase(owner)) {
-    dtr_error_step(&party->error, party->step);
+    dtr_error_step(&party->error, party->step + 1);
     dtr_party_fail(party);
     return true;
   }
