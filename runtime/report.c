@@ -143,9 +143,9 @@ bool dtr_find_input(const struct dtr_program *program, char *const *feeds,
           .index = i,
           .element = element % width,
           .value = value,
-          .example = rows->data ? dtr_data_example(rows->data, rows->epoch,
-                                                   rows->first + element / width)
-                                : rows->first + element / width};
+          .example = rows->data
+                         ? dtr_data_example(rows->data, rows->epoch, rows->first + element / width)
+                         : rows->first + element / width};
       return true;
     }
   }

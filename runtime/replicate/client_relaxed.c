@@ -155,8 +155,8 @@ static bool send_commands(struct dtr_client *client) {
     if (!dtr_chief_command(client, chief->next, DTR_COMMAND_PUBLISH))
       return false;
   if (chief->next == owners &&
-      dtr_party_send(party, dtr_channel(party->channels, DTR_CHANNEL_COMMAND, 0, 0), 0,
-                     &chief->stats, sizeof chief->stats))
+      dtr_party_send(party, dtr_channel(party->channels, DTR_CHANNEL_COMMAND, 0, 0),
+                     client->task->step, &chief->stats, sizeof chief->stats))
     chief->next++;
   return chief->next > owners;
 }

@@ -18,7 +18,8 @@ static bool add_word(const char *word, size_t length, uint32_t *faults, struct d
   char list[512] = "";
   if (length == 3 && memcmp(word, "all", 3) == 0) {
     *faults |= (1u << DTR_SIM_FAULTS) - 1;
-    *faults &= ~(1u << DTR_SIM_FAULT_BIT_DISK_ERRORS | 1u << DTR_SIM_FAULT_BIT_LOSE);
+    *faults &= ~(1u << DTR_SIM_FAULT_BIT_DISK_ERRORS | 1u << DTR_SIM_FAULT_BIT_LOSE |
+                 1u << DTR_SIM_FAULT_BIT_SLOW_LAST);
     return true;
   }
   for (uint32_t i = 0; i < DTR_SIM_FAULTS; i++) {
@@ -122,6 +123,8 @@ void dtr_sim_scenario_make(uint64_t seed, uint32_t faults, uint32_t tasks, int64
   scenario->slow_task = scenario->crash_task = DTR_SIM_ANY;
   if (DTR_SIM_HAS(faults, SLOW))
     scenario->slow_task = (uint32_t)dtr_sim_random_below(&random, tasks);
+  if (DTR_SIM_HAS(faults, SLOW_LAST))
+    scenario->slow_task = tasks - 1;
   if (!DTR_SIM_HAS(faults, CRASH))
     return;
   scenario->crash_task = (uint32_t)dtr_sim_random_below(&random, tasks);

@@ -245,6 +245,16 @@ static void take_error(struct sim *sim, const struct dtr_error *error) {
   sim->result->error = *error;
 }
 
+/* No client runs more than k steps ahead of the slowest live one. */
+static void look_at_lead(struct sim *sim) {
+  const struct dtr_replication *tables = sim->options->program->replication;
+  int64_t lead = dtr_job_lead(sim->job);
+  if (lead > sim->result->lead)
+    sim->result->lead = lead;
+  if (tables->is_async && tables->staleness >= 0 && lead > tables->staleness)
+    wrong(sim, "a client was further ahead of the slowest than the strategy allows,");
+}
+
 static void note_loss(struct sim *sim) {
   const struct dtr_error *error = dtr_task_error(dtr_job_chief(sim->job));
   sim->result->stop_time = sim->world.now - sim->crash_time;
@@ -279,6 +289,7 @@ static void drive(struct sim *sim) {
   else
     sim->has_crashed = dtr_sim_disk_has_stopped(sim->disk); /* with its last words */
   take_error(sim, dtr_task_error(dtr_job_chief(sim->job)));
+  look_at_lead(sim);
   if (chief_is_gone && !dtr_sim_disk_has_stopped(sim->disk))
     dtr_sim_disk_crash(sim->disk);
 }

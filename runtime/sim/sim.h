@@ -49,6 +49,7 @@ struct dtr_sim_result {
   char digest[DTR_SIM_DIGEST]; /* SHA-256 of the file, as text */
   char loss[160];              /* the task that died, and where the run stood; "": none */
   int64_t virtual_time, polls, restarts;
+  int64_t lead;      /* steps that a client was ahead of the slowest, at most */
   int64_t stop_time; /* ns from the crash until the last task had stopped */
   struct dtr_sim_net_counts net;
   struct dtr_sim_disk_counts disk;

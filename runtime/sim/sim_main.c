@@ -14,7 +14,7 @@ struct range {
 
 struct totals {
   int64_t seeds, bad, failed, restarts, polls, virtual_time;
-  int64_t stop_time; /* the longest */
+  int64_t stop_time, lead; /* the longest */
   struct dtr_sim_net_counts net;
   struct dtr_sim_disk_counts disk;
   char digest[DTR_SIM_DIGEST];
@@ -91,6 +91,8 @@ static void count(const struct dtr_sim_result *result, struct totals *totals) {
   totals->virtual_time += result->virtual_time;
   if (result->stop_time > totals->stop_time)
     totals->stop_time = result->stop_time;
+  if (result->lead > totals->lead)
+    totals->lead = result->lead;
   totals->net.messages += result->net.messages;
   totals->net.stalled += result->net.stalled;
   totals->net.broken += result->net.broken;
@@ -122,6 +124,8 @@ static void show(const struct range *range, const struct totals *totals) {
   if (totals->restarts > 0)
     printf("tasks: %lld died and came back; the others had stopped after %.3f s at most\n",
            (long long)totals->restarts, (double)totals->stop_time * 1e-9);
+  if (totals->lead > 0)
+    printf("lead: %lld steps at most\n", (long long)totals->lead);
   if (totals->digest[0] && !range->is_relaxed)
     printf("saved: %s\n", totals->digest);
 }
