@@ -117,7 +117,8 @@ static void look_for_crash(struct sim *sim) {
   const struct dtr_sim_scenario *scenario = &sim->scenario;
   if (!sim->has_crashed && dtr_sim_disk_has_stopped(sim->disk))
     crash(sim, chief_task(sim));
-  if (sim->has_crashed || scenario->crash_call > 0 || sim->result->restarts > 0 || scenario->crash_task == DTR_SIM_ANY ||
+  if (sim->has_crashed || scenario->crash_call > 0 || sim->result->restarts > 0 ||
+      scenario->crash_task == DTR_SIM_ANY ||
       dtr_job_chief(sim->job)->step < scenario->crash_step ||
       sim->crash_polls++ < scenario->crash_polls || !is_used(sim, scenario->crash_task))
     return;

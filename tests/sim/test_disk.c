@@ -17,7 +17,8 @@ struct machine {
   const struct dtr_env *env;
 };
 
-static void start(struct machine *machine, uint64_t seed, const struct dtr_sim_disk_faults *faults) {
+static void start(struct machine *machine, uint64_t seed,
+                  const struct dtr_sim_disk_faults *faults) {
   static const struct dtr_sim_disk_faults none = {0};
   struct dtr_error error;
   dtr_error_clear(&error);
