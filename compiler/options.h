@@ -39,6 +39,7 @@ struct dtg_options {
   int level;
   enum dtg_stage emit;
   bool check, quiet, help, version, man;
+  bool unfused; // one kernel an op; not on the command line: the tests compare its results
 };
 
 const char *dtg_stage_name(enum dtg_stage stage);

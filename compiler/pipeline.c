@@ -78,7 +78,10 @@ static bool run_graph(struct dtg_pipeline *p) {
 static bool run_grad(struct dtg_pipeline *p) { return dtg_grad(p->ctx, p->module); }
 
 static bool run_opt(struct dtg_pipeline *p) {
-  dtg_opt(p->ctx, p->module);
+  if (p->options->unfused)
+    dtg_opt_nothing(p->module);
+  else
+    dtg_opt(p->ctx, p->module);
   return true;
 }
 

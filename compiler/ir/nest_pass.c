@@ -4,10 +4,13 @@
 
 #include <string.h>
 
+/* Not where the output repeats the value along an axis: it would be known in the loop of that axis
+ * only, and what is computed of it outside. */
 static uint32_t stored_before(const struct dtg_nest *nest, uint32_t value, uint32_t pass) {
   for (size_t i = 0; i < nest->outputs.len; i++) {
     const struct dtg_nest_output *output = &nest->outputs.data[i];
-    if (output->in_row && output->value == value && nest->values.data[value].level < pass)
+    if (output->in_row && output->value == value && nest->values.data[value].level < pass &&
+        (dtg_form_axes(&output->address) & ~nest->values.data[value].axes) == 0)
       return (uint32_t)i + 1;
   }
   return 0;

@@ -20,11 +20,24 @@ struct dtg_graph *dtg_opt_graph(const struct dtg_graph *graph) {
   return dtg_opt_fuse(graph);
 }
 
-void dtg_opt(struct dtg_ctx *ctx, struct dtg_module *module) {
+static void for_graphs(struct dtg_module *module,
+                       struct dtg_graph *(*pass)(const struct dtg_graph *graph)) {
   struct dtg_graph **graphs[] = {&module->train, &module->eval, &module->tail, &module->update};
-  (void)ctx; /* fusion and rewriting cannot fail: there is nothing to report */
   for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
     if (*graphs[i])
-      *graphs[i] = dtg_opt_graph(*graphs[i]);
+      *graphs[i] = pass(*graphs[i]);
   }
+}
+
+void dtg_opt(struct dtg_ctx *ctx, struct dtg_module *module) {
+  (void)ctx; /* fusion and rewriting cannot fail: there is nothing to report */
+  for_graphs(module, dtg_opt_graph);
+}
+
+static struct dtg_graph *live_unfused(const struct dtg_graph *graph) {
+  return dtg_opt_unfused(dtg_opt_dce(graph));
+}
+
+void dtg_opt_nothing(struct dtg_module *module) {
+  for_graphs(module, live_unfused);
 }

@@ -2,8 +2,10 @@
  *
  * Purpose: simplify, fold, cse and dce make the graph small; fuse gives the nodes of one kernel one
  * group. Each pass walks a graph and builds a new one (fuse ends by writing `group`). No pass
- * changes a value: NaN, infinities, signed zeros and rounding stay what they were. Ownership: the
- * new graphs live in the arena of the old ones. Threads: none.
+ * changes a value: NaN, infinities, signed zeros and rounding stay what they were, but for sums: the
+ * order in which a kernel adds follows from its loops (compiler/ir/kernel.h), and what a sum is fused
+ * with decides which axes are walked as one. Ownership: the new graphs live in the arena of the old
+ * ones. Threads: none.
  */
 #ifndef DTG_OPT_OPT_H
 #define DTG_OPT_OPT_H
@@ -28,5 +30,7 @@ struct dtg_graph *dtg_opt_dce(const struct dtg_graph *graph);
 struct dtg_graph *dtg_opt_fuse(const struct dtg_graph *graph);
 /* In place of fuse: one kernel a node. What runs is the same, so the results must be. */
 struct dtg_graph *dtg_opt_unfused(const struct dtg_graph *graph);
+/* In place of dtg_opt: the graphs as they are, one kernel a node. */
+void dtg_opt_nothing(struct dtg_module *module);
 
 #endif
