@@ -225,7 +225,8 @@ static int sim_file_info(void *context, int file, struct dtr_file_info *info) {
   if (!handle)
     return -EBADF;
   *info = (struct dtr_file_info){.size = handle->node->size,
-                                 .is_directory = handle->node->is_folder};
+                                 .is_directory = handle->node->is_folder,
+                                 .is_regular = !handle->node->is_folder};
   return 0;
 }
 
@@ -238,7 +239,9 @@ static int sim_path_info(void *context, const char *given, struct dtr_file_info 
     return -ENAMETOOLONG;
   const struct dtr_sim_name *name = dtr_sim_name_find(&disk->volume, path);
   if (name && name->now)
-    *info = (struct dtr_file_info){.size = name->now->size, .is_directory = name->now->is_folder};
+    *info = (struct dtr_file_info){.size = name->now->size,
+                                   .is_directory = name->now->is_folder,
+                                   .is_regular = !name->now->is_folder};
   else if (dtr_sim_folder_exists(&disk->volume, path))
     *info = (struct dtr_file_info){.is_directory = true};
   else if (!name && disk->below)
@@ -246,6 +249,13 @@ static int sim_path_info(void *context, const char *given, struct dtr_file_info 
   else
     return -ENOENT;
   return 0;
+}
+
+/* One process has this disk. */
+static int sim_path_lock(void *context, const char *path) {
+  (void)context;
+  (void)path;
+  return -ENOTSUP;
 }
 
 static int sim_path_rename(void *context, const char *from, const char *to) {
@@ -367,6 +377,7 @@ static struct dtr_env table(struct dtr_sim_disk *disk) {
       .path_mkdir = sim_path_mkdir,
       .path_list = sim_path_list,
       .path_sync = sim_path_sync,
+      .path_lock = sim_path_lock,
       .variable = sim_variable,
   };
 }
