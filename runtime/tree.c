@@ -29,35 +29,71 @@ DEFINE_MAX(max_f64, double, left[i] > right[i] || isnan(left[i]))
 DEFINE_MAX(max_i32, int32_t, left[i] > right[i])
 DEFINE_MAX(max_i64, int64_t, left[i] > right[i])
 
+static void combine_tensor(const struct dtr_contribution *tensor, char *left, const char *right) {
+  void *into = left + tensor->offset;
+  const void *from = right + tensor->offset;
+  switch (tensor->dtype) {
+  case DTR_F32:
+    (tensor->maximum ? max_f32 : sum_f32)(into, from, tensor->elements);
+    break;
+  case DTR_F64:
+    (tensor->maximum ? max_f64 : sum_f64)(into, from, tensor->elements);
+    break;
+  case DTR_I32:
+    if (tensor->maximum)
+      max_i32(into, from, tensor->elements);
+    else
+      sum_i32(into, from, tensor->elements);
+    break;
+  case DTR_I64:
+    if (tensor->maximum)
+      max_i64(into, from, tensor->elements);
+    else
+      sum_i64(into, from, tensor->elements);
+    break;
+  default:
+    abort(); /* refused by dtr_tree_new */
+  }
+}
+
 void dtr_contribution_combine(const struct dtr_contribution *table, uint32_t count, char *left,
                               const char *right) {
-  for (uint32_t i = 0; i < count; i++) {
-    const struct dtr_contribution *tensor = &table[i];
-    void *into = left + tensor->offset;
-    const void *from = right + tensor->offset;
-    switch (tensor->dtype) {
-    case DTR_F32:
-      (tensor->maximum ? max_f32 : sum_f32)(into, from, tensor->elements);
-      break;
-    case DTR_F64:
-      (tensor->maximum ? max_f64 : sum_f64)(into, from, tensor->elements);
-      break;
-    case DTR_I32:
-      if (tensor->maximum)
-        max_i32(into, from, tensor->elements);
-      else
-        sum_i32(into, from, tensor->elements);
-      break;
-    case DTR_I64:
-      if (tensor->maximum)
-        max_i64(into, from, tensor->elements);
-      else
-        sum_i64(into, from, tensor->elements);
-      break;
-    default:
-      abort(); /* refused by dtr_tree_new */
-    }
+  for (uint32_t i = 0; i < count; i++)
+    combine_tensor(&table[i], left, right);
+}
+
+/* ---- combining along a way up, in one pass over memory ---- */
+
+enum { MAX_LEFTS = 3 };
+
+static void sum_two(float *restrict c, const float *restrict b, const float *restrict a,
+                    int64_t elements) {
+  for (int64_t i = 0; i < elements; i++)
+    c[i] = c[i] + (b[i] + a[i]);
+}
+
+static void sum_three(float *restrict d, const float *restrict c, const float *restrict b,
+                      const float *restrict a, int64_t elements) {
+  for (int64_t i = 0; i < elements; i++)
+    d[i] = d[i] + (c[i] + (b[i] + a[i]));
+}
+
+/* lefts[count - 1] = lefts[count - 1] + (... + (lefts[0] + right)): what `count` combinations one
+ * after the other give. */
+static void combine_lefts(const struct dtr_contribution *tensor, char *const *lefts, uint32_t count,
+                          char *right) {
+  if (tensor->dtype == DTR_F32 && !tensor->maximum && count > 1) {
+    float *at[MAX_LEFTS + 1] = {(float *)(void *)(right + tensor->offset)};
+    for (uint32_t i = 0; i < count; i++)
+      at[i + 1] = (float *)(void *)(lefts[i] + tensor->offset);
+    if (count == 2)
+      sum_two(at[2], at[1], at[0], tensor->elements);
+    else
+      sum_three(at[3], at[2], at[1], at[0], tensor->elements);
+    return;
   }
+  for (uint32_t i = 0; i < count; i++)
+    combine_tensor(tensor, lefts[i], i == 0 ? right : lefts[i - 1]);
 }
 
 /* ---- the tree ---- */
@@ -310,9 +346,44 @@ static uint32_t merge(struct dtr_tree *tree, uint32_t left, uint32_t right) {
   return left;
 }
 
+/* Left halves that wait on the way up from `*node`, nearest first; `*node` becomes what they are
+ * combined to. Whoever brings a right half is alone with the left one, so looking is enough. */
+static uint32_t take_lefts(struct dtr_tree *tree, struct node **node, uint32_t *lefts) {
+  uint32_t count = 0;
+  while (count < MAX_LEFTS && (*node)->right && (*node)->parent != NONE) {
+    struct node *parent = &tree->nodes[(*node)->parent];
+    uint32_t left = atomic_load_explicit(&parent->waiting, memory_order_acquire);
+    if (left == NONE || left == ABSENT)
+      break;
+    atomic_store_explicit(&parent->waiting, NONE, memory_order_relaxed);
+    lefts[count++] = left;
+    *node = parent;
+  }
+  return count;
+}
+
+static uint32_t merge_lefts(struct dtr_tree *tree, const uint32_t *lefts, uint32_t count,
+                            uint32_t mine) {
+  char *blocks[MAX_LEFTS];
+  for (uint32_t i = 0; i < count; i++)
+    blocks[i] = block_at(tree, lefts[i]);
+  for (uint32_t i = 0; i < tree->table_count; i++)
+    combine_lefts(&tree->table[i], blocks, count, block_at(tree, mine));
+  give_back(tree, mine);
+  for (uint32_t i = 0; i + 1 < count; i++)
+    give_back(tree, lefts[i]);
+  return lefts[count - 1];
+}
+
 static void put(struct dtr_tree *tree, int64_t shard, uint32_t mine) {
   struct node *node = &tree->nodes[shard - tree->first];
   while (node->parent != NONE) {
+    uint32_t lefts[MAX_LEFTS];
+    uint32_t count = mine == ABSENT ? 0 : take_lefts(tree, &node, lefts);
+    if (count > 0) {
+      mine = merge_lefts(tree, lefts, count, mine);
+      continue;
+    }
     struct node *parent = &tree->nodes[node->parent];
     uint32_t other = atomic_exchange_explicit(&parent->waiting, mine, memory_order_acq_rel);
     if (other == NONE)
