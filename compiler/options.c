@@ -247,7 +247,8 @@ static bool check_files(struct parser *p) {
     return fail(p, wanted == 1 ? "flags of the program stand after `--`" : NULL);
   }
   out->model = out->files.data[0];
-  if (out->command == DTG_COMMAND_WHY) out->name = out->files.data[1];
+  if (out->command == DTG_COMMAND_WHY)
+    out->name = out->files.data[1];
   return true;
 }
 
@@ -256,7 +257,8 @@ static bool check_format(struct parser *p) {
   const struct dtg_options *out = p->out;
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
     if (strcmp(out->format, forms[i]) == 0) {
-      if ((!out->client && !out->expand) || i == 0) return true;
+      if ((!out->client && !out->expand) || i == 0)
+        return true;
       dtg_strbuf_printf(p->why, "dtgc: `--%s` has no form `%s`\n",
                         out->client ? "client" : "expand", out->format);
       return fail(p, "leave `--format` out");

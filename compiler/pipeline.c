@@ -40,7 +40,8 @@ static bool run_ast(struct dtg_pipeline *p) {
 }
 
 static bool run_model(struct dtg_pipeline *p) {
-  if (!dtg_install_find(p->ctx, &p->install)) return false;
+  if (!dtg_install_find(p->ctx, &p->install))
+    return false;
   struct dtg_sema_options options = {.defines = p->options->defines.data,
                                      .define_count = p->options->defines.len,
                                      .include_dirs = p->options->includes.data,
@@ -60,11 +61,13 @@ static bool run_model(struct dtg_pipeline *p) {
 static bool is_complete(struct dtg_pipeline *p, enum dtg_stage next) {
   bool no_model = next == DTG_STAGE_GRAPH && !p->model->body;
   bool no_train = next == DTG_STAGE_GRAD && !p->model->train.present;
-  if (!no_model && !no_train) return true;
-  if (p->options->command == DTG_COMMAND_CHECK) return false;
+  if (!no_model && !no_train)
+    return true;
+  if (p->options->command == DTG_COMMAND_CHECK)
+    return false;
   struct dtg_span span = no_model ? (struct dtg_span){p->file, 0, 0} : p->model->span;
-  struct dtg_diag *diag = dtg_error(&p->ctx->diags, span, "the file has no `%s`",
-                                    no_model ? "model" : "train");
+  struct dtg_diag *diag =
+      dtg_error(&p->ctx->diags, span, "the file has no `%s`", no_model ? "model" : "train");
   dtg_diag_hint(diag, no_model ? "a file that only holds layers and functions is imported by others"
                                : "add `train { model = ..., data = ..., batch = ..., ... }`");
   return false;
@@ -75,7 +78,9 @@ static bool run_graph(struct dtg_pipeline *p) {
   return p->module && !dtg_diags_failed(&p->ctx->diags);
 }
 
-static bool run_grad(struct dtg_pipeline *p) { return dtg_grad(p->ctx, p->module); }
+static bool run_grad(struct dtg_pipeline *p) {
+  return dtg_grad(p->ctx, p->module);
+}
 
 static bool run_opt(struct dtg_pipeline *p) {
   if (p->options->unfused)
@@ -90,7 +95,9 @@ static bool run_replicate(struct dtg_pipeline *p) {
   return p->replication;
 }
 
-static bool run_place(struct dtg_pipeline *p) { return dtg_place(p->ctx, p->replication); }
+static bool run_place(struct dtg_pipeline *p) {
+  return dtg_place(p->ctx, p->replication);
+}
 
 static bool run_partition(struct dtg_pipeline *p) {
   p->partition = dtg_partition(p->ctx, p->replication);
@@ -130,7 +137,8 @@ static bool fits_memory(struct dtg_pipeline *p) {
   for (uint32_t j = 0; j < p->cluster.job_count; j++) {
     const struct dtg_job *job = &p->cluster.jobs[j];
     int64_t total = dtg_report_task_memory(&p->report, job);
-    if (job->memory == 0 || total <= job->memory) continue;
+    if (job->memory == 0 || total <= job->memory)
+      continue;
     struct dtg_diag *diag =
         dtg_error(&p->ctx->diags, job->span,
                   "job `%s` has %lld bytes of memory a task, and the plan needs %lld", job->name,
@@ -152,13 +160,15 @@ static const char *base_name(const char *path) {
 
 static bool run_schedule(struct dtg_pipeline *p) {
   const char **inputs = DTG_NEW_ARRAY(&p->ctx->arena, const char *, p->model->inputs.len);
-  for (size_t i = 0; i < p->model->inputs.len; i++) inputs[i] = p->model->inputs.data[i].name;
+  for (size_t i = 0; i < p->model->inputs.len; i++)
+    inputs[i] = p->model->inputs.data[i].name;
   struct dtg_schedule_options options = {.scratch_bytes = gemm_scratch,
                                          .scratch_context = (void *)(uintptr_t)p->cluster.cpu_arch,
                                          .inputs = inputs,
                                          .input_count = (uint32_t)p->model->inputs.len};
   p->plan = dtg_schedule(p->ctx, p->module, &options);
-  if (!p->plan) return false;
+  if (!p->plan)
+    return false;
   p->report = (struct dtg_report_input){
       .ctx = p->ctx,
       .name = p->name,
@@ -172,14 +182,17 @@ static bool run_schedule(struct dtg_pipeline *p) {
   return fits_memory(p);
 }
 
-static bool run_kernels(struct dtg_pipeline *p) { return cg_lower(p->ctx, p->plan); }
+static bool run_kernels(struct dtg_pipeline *p) {
+  return cg_lower(p->ctx, p->plan);
+}
 
 static bool run_llvm(struct dtg_pipeline *p) {
   struct dtg_strbuf why = {0};
-  bool good = cg_llvm_emit(&p->ctx->arena, (const struct cg_kernel *const *)p->plan->kernels.data,
-                           p->plan->kernels.len, p->cluster.cpu_arch, p->options->level, &p->llvm,
-                           &why);
-  if (!good) dtg_bug("LLVM: %s", dtg_strbuf_text(&why));
+  bool good =
+      cg_llvm_emit(&p->ctx->arena, (const struct cg_kernel *const *)p->plan->kernels.data,
+                   p->plan->kernels.len, p->cluster.cpu_arch, p->options->level, &p->llvm, &why);
+  if (!good)
+    dtg_bug("LLVM: %s", dtg_strbuf_text(&why));
   dtg_strbuf_free(&why);
   return good;
 }
@@ -253,7 +266,8 @@ static bool verify_schedule(struct dtg_pipeline *p, struct dtg_strbuf *why) {
 }
 static bool verify_kernels(struct dtg_pipeline *p, struct dtg_strbuf *why) {
   for (size_t i = 0; i < p->plan->kernels.len; i++)
-    if (!cg_kernel_verify(p->plan->kernels.data[i], why)) return false;
+    if (!cg_kernel_verify(p->plan->kernels.data[i], why))
+      return false;
   return true;
 }
 
@@ -288,7 +302,8 @@ static const struct stage_row stage_rows[DTG_STAGE_COUNT] = {
 static bool run_stage(struct dtg_pipeline *p, enum dtg_stage stage) {
   const struct stage_row *row = &stage_rows[stage];
   struct dtg_strbuf why = {0};
-  if (!row->run(p) || dtg_diags_failed(&p->ctx->diags)) return false;
+  if (!row->run(p) || dtg_diags_failed(&p->ctx->diags))
+    return false;
   if (row->verify && !row->verify(p, &why))
     dtg_bug("after stage %s: %s", dtg_stage_name(stage), dtg_strbuf_text(&why));
   return true;
@@ -300,7 +315,8 @@ static const char *source_dir(struct dtg_pipeline *p) {
   const char *dir = slash ? dtg_arena_strndup(&p->ctx->arena, p->options->model,
                                               (size_t)(slash - p->options->model) + 1)
                           : ".";
-  if (!realpath(dir, model) || !realpath(dtg_pipeline_folder(p), folder)) return dir;
+  if (!realpath(dir, model) || !realpath(dtg_pipeline_folder(p), folder))
+    return dir;
   return dtg_relative_path(&p->ctx->arena, folder, model);
 }
 
@@ -314,74 +330,79 @@ static bool bundle(struct dtg_pipeline *p) {
                                 .object_size = p->llvm.object_size,
                                 .include_dir = p->install.include_dir,
                                 .runtime = p->install.runtime};
-  if (!cg_link_folder(p->ctx, input.folder)) return false;
+  if (!cg_link_folder(p->ctx, input.folder))
+    return false;
   input.source_dir = source_dir(p);
   return cg_link(p->ctx, &input);
 }
 
 bool dtg_pipeline_run(struct dtg_pipeline *p, enum dtg_stage last) {
   for (int stage = 0; stage < DTG_STAGE_COUNT && stage <= (int)last; stage++) {
-    if (!is_complete(p, (enum dtg_stage)stage)) return !dtg_diags_failed(&p->ctx->diags);
-    if ((last == DTG_STAGE_CUDA || last == DTG_STAGE_PTX) && stage == (int)last) return run_gpu(p);
-    if (!run_stage(p, (enum dtg_stage)stage)) return false;
+    if (!is_complete(p, (enum dtg_stage)stage))
+      return !dtg_diags_failed(&p->ctx->diags);
+    if ((last == DTG_STAGE_CUDA || last == DTG_STAGE_PTX) && stage == (int)last)
+      return run_gpu(p);
+    if (!run_stage(p, (enum dtg_stage)stage))
+      return false;
   }
   return last != DTG_STAGE_COUNT || bundle(p);
 }
 
 void dtg_pipeline_dump(struct dtg_pipeline *p, enum dtg_stage stage, struct dtg_strbuf *out) {
   switch (stage) {
-    case DTG_STAGE_TOKENS:
-      dtg_tokens_dump(p->ctx, p->file, out);
-      break;
-    case DTG_STAGE_AST:
-      dtg_ast_dump(p->ast, false, out);
-      break;
-    case DTG_STAGE_MODEL:
-      dtg_model_print(p->model, out);
-      break;
-    case DTG_STAGE_REPLICATE:
-      dtg_replication_print(p->replication, out);
-      break;
-    case DTG_STAGE_GRAPH:
-    case DTG_STAGE_GRAD:
-    case DTG_STAGE_OPT:
-    case DTG_STAGE_PLACE:
-      dtg_module_print(p->module, &p->ctx->sources, out);
-      break;
-    case DTG_STAGE_PARTITION:
-      dtg_partition_print(p->partition, out);
-      break;
-    case DTG_STAGE_SCHEDULE:
-      dtg_plan_print(p->plan, out);
-      break;
-    case DTG_STAGE_KERNELS:
-      for (size_t i = 0; i < p->plan->kernels.len; i++)
-        cg_kernel_print(p->plan->kernels.data[i], out);
-      break;
-    case DTG_STAGE_LLVM:
-      dtg_strbuf_puts(out, p->llvm.text);
-      break;
-    case DTG_STAGE_C:
-      dtg_strbuf_puts(out, dtg_strbuf_text(&p->host_text));
-      break;
-    case DTG_STAGE_PLAN:
-      dtg_strbuf_puts(out, dtg_strbuf_text(&p->plan_text));
-      break;
-    case DTG_STAGE_JSON:
-      dtg_strbuf_puts(out, dtg_strbuf_text(&p->plan_json));
-      break;
-    case DTG_STAGE_DOT:
-      dtg_report_dot(&p->report, out);
-      break;
-    case DTG_STAGE_CUDA:
-    case DTG_STAGE_PTX:
-    case DTG_STAGE_COUNT:
-      dtg_bug("stage %d has no text", (int)stage);
+  case DTG_STAGE_TOKENS:
+    dtg_tokens_dump(p->ctx, p->file, out);
+    break;
+  case DTG_STAGE_AST:
+    dtg_ast_dump(p->ast, false, out);
+    break;
+  case DTG_STAGE_MODEL:
+    dtg_model_print(p->model, out);
+    break;
+  case DTG_STAGE_REPLICATE:
+    dtg_replication_print(p->replication, out);
+    break;
+  case DTG_STAGE_GRAPH:
+  case DTG_STAGE_GRAD:
+  case DTG_STAGE_OPT:
+  case DTG_STAGE_PLACE:
+    dtg_module_print(p->module, &p->ctx->sources, out);
+    break;
+  case DTG_STAGE_PARTITION:
+    dtg_partition_print(p->partition, out);
+    break;
+  case DTG_STAGE_SCHEDULE:
+    dtg_plan_print(p->plan, out);
+    break;
+  case DTG_STAGE_KERNELS:
+    for (size_t i = 0; i < p->plan->kernels.len; i++)
+      cg_kernel_print(p->plan->kernels.data[i], out);
+    break;
+  case DTG_STAGE_LLVM:
+    dtg_strbuf_puts(out, p->llvm.text);
+    break;
+  case DTG_STAGE_C:
+    dtg_strbuf_puts(out, dtg_strbuf_text(&p->host_text));
+    break;
+  case DTG_STAGE_PLAN:
+    dtg_strbuf_puts(out, dtg_strbuf_text(&p->plan_text));
+    break;
+  case DTG_STAGE_JSON:
+    dtg_strbuf_puts(out, dtg_strbuf_text(&p->plan_json));
+    break;
+  case DTG_STAGE_DOT:
+    dtg_report_dot(&p->report, out);
+    break;
+  case DTG_STAGE_CUDA:
+  case DTG_STAGE_PTX:
+  case DTG_STAGE_COUNT:
+    dtg_bug("stage %d has no text", (int)stage);
   }
 }
 
 const char *dtg_pipeline_folder(const struct dtg_pipeline *p) {
-  if (p->options->output) return p->options->output;
+  if (p->options->output)
+    return p->options->output;
   return dtg_arena_printf(&p->ctx->arena, "%s.out", base_name(p->options->model));
 }
 
@@ -392,7 +413,8 @@ const char *dtg_pipeline_program(const struct dtg_pipeline *p) {
 static const char *program_name(struct dtg_ctx *ctx, const char *model) {
   const char *base = base_name(model);
   size_t length = strlen(base);
-  if (length > 4 && strcmp(base + length - 4, ".dtg") == 0) length -= 4;
+  if (length > 4 && strcmp(base + length - 4, ".dtg") == 0)
+    length -= 4;
   return dtg_arena_strndup(&ctx->arena, base, length);
 }
 
@@ -400,7 +422,8 @@ void dtg_pipeline_init(struct dtg_pipeline *p, struct dtg_ctx *ctx,
                        const struct dtg_options *options) {
   *p = (struct dtg_pipeline){.ctx = ctx, .options = options};
   p->name = program_name(ctx, options->model);
-  if (sodium_init() < 0) dtg_fatal("libsodium cannot be initialised");
+  if (sodium_init() < 0)
+    dtg_fatal("libsodium cannot be initialised");
 }
 
 void dtg_pipeline_free(struct dtg_pipeline *p) {

@@ -1,7 +1,7 @@
 // The stages in their order, once.
 //
-// Purpose: runs a model through the stages as far as is asked, with the verifier of each stage behind
-// it. Ownership: results live in the context's arena, texts in the struct; free it with
+// Purpose: runs a model through the stages as far as is asked, with the verifier of each stage
+// behind it. Ownership: results live in the context's arena, texts in the struct; free it with
 // dtg_pipeline_free. Thread rule: one pipeline, one thread.
 #ifndef DTG_PIPELINE_H
 #define DTG_PIPELINE_H
@@ -39,8 +39,7 @@ void dtg_pipeline_free(struct dtg_pipeline *pipeline);
 // errors in the context's diagnostics.
 bool dtg_pipeline_run(struct dtg_pipeline *pipeline, enum dtg_stage last);
 // The result of a stage that has run, as text.
-void dtg_pipeline_dump(struct dtg_pipeline *pipeline, enum dtg_stage stage,
-                       struct dtg_strbuf *out);
+void dtg_pipeline_dump(struct dtg_pipeline *pipeline, enum dtg_stage stage, struct dtg_strbuf *out);
 // The output folder, and the program in it.
 const char *dtg_pipeline_folder(const struct dtg_pipeline *pipeline);
 const char *dtg_pipeline_program(const struct dtg_pipeline *pipeline);

@@ -75,17 +75,17 @@ static struct dtr_dataset *make_datasets(struct dtg_ctx *ctx, const struct dtg_m
 static enum dtr_init_kind init_kind(const char *name) {
   // In the order of enum dtr_init_kind.
   static const char *const names[] = {
-      "zeros",          "ones",      "constant",  "normal",     "truncated_normal", "uniform",
+      "zeros",          "ones",          "constant",  "normal",     "truncated_normal", "uniform",
       "glorot_uniform", "glorot_normal", "he_normal", "he_uniform", "orthogonal"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(names[i], name) == 0) return (enum dtr_init_kind)i;
+    if (strcmp(names[i], name) == 0)
+      return (enum dtr_init_kind)i;
   dtg_bug("initialiser `%s` is not in the runtime", name);
 }
 
 static struct dtr_variable *make_variables(struct dtg_ctx *ctx, const struct dtg_plan *plan) {
   const struct dtg_module *module = plan->module;
-  struct dtr_variable *out =
-      DTG_NEW_ARRAY(&ctx->arena, struct dtr_variable, module->variables.len);
+  struct dtr_variable *out = DTG_NEW_ARRAY(&ctx->arena, struct dtr_variable, module->variables.len);
   for (size_t i = 0; i < module->variables.len; i++) {
     const struct dtg_variable *v = &module->variables.data[i];
     out[i] = (struct dtr_variable){.path = v->path,
@@ -104,16 +104,16 @@ static struct dtr_variable *make_variables(struct dtg_ctx *ctx, const struct dtg
 
 static enum dtr_contribution_kind contribution_kind(enum dtg_root_kind kind) {
   switch (kind) {
-    case DTG_ROOT_LOSS:
-      return DTR_CONTRIBUTION_LOSS;
-    case DTG_ROOT_METRIC:
-      return DTR_CONTRIBUTION_METRIC;
-    case DTG_ROOT_GRAD:
-      return DTR_CONTRIBUTION_GRAD;
-    case DTG_ROOT_STATE:
-      return DTR_CONTRIBUTION_STATE;
-    default:
-      dtg_bug("a contribution of root kind %d", (int)kind);
+  case DTG_ROOT_LOSS:
+    return DTR_CONTRIBUTION_LOSS;
+  case DTG_ROOT_METRIC:
+    return DTR_CONTRIBUTION_METRIC;
+  case DTG_ROOT_GRAD:
+    return DTR_CONTRIBUTION_GRAD;
+  case DTG_ROOT_STATE:
+    return DTR_CONTRIBUTION_STATE;
+  default:
+    dtg_bug("a contribution of root kind %d", (int)kind);
   }
 }
 
@@ -138,7 +138,8 @@ static const char **make_metrics(struct dtg_ctx *ctx, const struct dtg_plan *pla
   const char **names = DTG_NEW_ARRAY(&ctx->arena, const char *, plan->metrics.len + 1);
   *count = 0;
   for (size_t i = 0; i < plan->metrics.len; i++)
-    if (plan->metrics.data[i].kind == DTG_ROOT_METRIC) names[(*count)++] = plan->metrics.data[i].name;
+    if (plan->metrics.data[i].kind == DTG_ROOT_METRIC)
+      names[(*count)++] = plan->metrics.data[i].name;
   return names;
 }
 
@@ -160,28 +161,27 @@ static struct dtr_train make_train(const struct dtg_model *model) {
 
 struct dtr_program *dtg_program_tables(struct dtg_ctx *ctx, const struct dtg_program_input *in) {
   struct dtr_program *p = DTG_NEW(&ctx->arena, struct dtr_program);
-  *p = (struct dtr_program){
-      .abi_version = DTR_ABI_VERSION,
-      .name = in->name,
-      .model_file = in->model_file,
-      .plan_id = in->plan_id,
-      .model_id = in->model_id,
-      .compiler = "dtgc " DTG_VERSION,
-      .cpu_arch = in->cluster->cpu_arch,
-      .plan_text = in->plan_text,
-      .results = dtg_results_line(&ctx->arena, in->model, in->cluster),
-      .train = make_train(in->model),
-      .input_count = (uint32_t)in->model->inputs.len,
-      .inputs = make_inputs(ctx, in->model),
-      .dataset_count = (uint32_t)in->model->datasets.len,
-      .datasets = make_datasets(ctx, in->model),
-      .variable_count = (uint32_t)in->plan->module->variables.len,
-      .variables = make_variables(ctx, in->plan),
-      .variables_bytes = in->plan->variables_bytes,
-      .contribution_count = (uint32_t)in->plan->contributions.len,
-      .contributions = make_contributions(ctx, in->plan),
-      .contribution_bytes = in->plan->contribution_bytes,
-      .replication = dtg_program_replication(ctx, in->replication, in->plan)};
+  *p = (struct dtr_program){.abi_version = DTR_ABI_VERSION,
+                            .name = in->name,
+                            .model_file = in->model_file,
+                            .plan_id = in->plan_id,
+                            .model_id = in->model_id,
+                            .compiler = "dtgc " DTG_VERSION,
+                            .cpu_arch = in->cluster->cpu_arch,
+                            .plan_text = in->plan_text,
+                            .results = dtg_results_line(&ctx->arena, in->model, in->cluster),
+                            .train = make_train(in->model),
+                            .input_count = (uint32_t)in->model->inputs.len,
+                            .inputs = make_inputs(ctx, in->model),
+                            .dataset_count = (uint32_t)in->model->datasets.len,
+                            .datasets = make_datasets(ctx, in->model),
+                            .variable_count = (uint32_t)in->plan->module->variables.len,
+                            .variables = make_variables(ctx, in->plan),
+                            .variables_bytes = in->plan->variables_bytes,
+                            .contribution_count = (uint32_t)in->plan->contributions.len,
+                            .contributions = make_contributions(ctx, in->plan),
+                            .contribution_bytes = in->plan->contribution_bytes,
+                            .replication = dtg_program_replication(ctx, in->replication, in->plan)};
   p->metrics = make_metrics(ctx, in->plan, &p->metric_count);
   return p;
 }
@@ -213,7 +213,8 @@ const char *dtg_model_id(struct dtg_ctx *ctx, const struct dtg_model *model,
     dtg_strbuf_printf(&text, "%s %d %s\n", v->path, (int)v->kind, type);
   }
   dtg_strbuf_puts(&text, "optimizer ");
-  if (model->train.optimizer) dtg_ast_expr_print(model->train.optimizer, &text);
+  if (model->train.optimizer)
+    dtg_ast_expr_print(model->train.optimizer, &text);
   dtg_strbuf_printf(&text, "\nseed %lld\n", (long long)model->train.seed);
   const char *id = hash(ctx, &text);
   dtg_strbuf_free(&text);
@@ -236,7 +237,8 @@ const char *dtg_plan_id(struct dtg_ctx *ctx, const struct dtg_model *model,
   struct dtg_strbuf text = {0};
   dtg_model_print(model, &text);
   put_shape(cluster, &text);
-  for (size_t i = 0; i < plan->kernels.len; i++) cg_kernel_print(plan->kernels.data[i], &text);
+  for (size_t i = 0; i < plan->kernels.len; i++)
+    cg_kernel_print(plan->kernels.data[i], &text);
   dtg_strbuf_puts(&text, host_text);
   dtg_strbuf_puts(&text, "dtgc " DTG_VERSION);
   const char *id = hash(ctx, &text);

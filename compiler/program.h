@@ -28,8 +28,8 @@ struct dtg_program_input {
 // Everything but kernels, gemms and functions, which the host writer makes from the plan.
 struct dtr_program *dtg_program_tables(struct dtg_ctx *ctx, const struct dtg_program_input *input);
 
-// The maps of the strategy and the update by slices; NULL: one replica that owns everything. Requires
-// lowered kernels. The functions of the launches are left to the host writer.
+// The maps of the strategy and the update by slices; NULL: one replica that owns everything.
+// Requires lowered kernels. The functions of the launches are left to the host writer.
 struct dtr_replication *dtg_program_replication(struct dtg_ctx *ctx,
                                                 const struct dtg_replication *replication,
                                                 const struct dtg_plan *plan);

@@ -110,13 +110,13 @@ static int run_job(const struct dtr_program *program, const struct dtr_flags *fl
   char model_dir[PATH_MAX];
   struct dtr_job_run *job;
   find_model_dir(program, model_dir);
-  struct dtr_job_options options = {
-      .program = program,
-      .env = dtr_env_real(),
-      .flags = flags,
-      .model_dir = model_dir,
-      .threads = flags->threads == DTR_FLAG_UNSET ? 0 : (int)flags->threads,
-      .terminal = isatty(STDERR_FILENO)};
+  struct dtr_job_options options = {.program = program,
+                                    .env = dtr_env_real(),
+                                    .flags = flags,
+                                    .model_dir = model_dir,
+                                    .threads =
+                                        flags->threads == DTR_FLAG_UNSET ? 0 : (int)flags->threads,
+                                    .terminal = isatty(STDERR_FILENO)};
   if (!dtr_job_new(&options, &job, error))
     return finish_with(error);
   dtr_signals_install();

@@ -12,7 +12,7 @@
 /* The examples that one call worked on: positions first .. first+count-1 of an epoch's order. */
 struct dtr_rows {
   const struct dtr_data *data; /* NULL: findings name positions, not examples */
-  int64_t epoch; /* or DTR_NATURAL_ORDER */
+  int64_t epoch;               /* or DTR_NATURAL_ORDER */
   int64_t first, count;
 };
 

@@ -36,8 +36,8 @@ bool dtr_task_open_outputs(struct dtr_task *task, int threads) {
   const struct dtr_task_options *options = &task->options;
   if (!dtr_task_check_outputs(task))
     return false;
-  if (options->flags->trace && !dtr_trace_new(options->env, options->flags->trace, threads,
-                                              &task->trace, &task->error))
+  if (options->flags->trace &&
+      !dtr_trace_new(options->env, options->flags->trace, threads, &task->trace, &task->error))
     return dtr_error_hint(&task->error, "--trace names a file that you may write to");
   if (!dtr_log_open(options->env, task->program, options->flags->log, &task->log, &task->error))
     return dtr_error_hint(&task->error, "--log names a file that you may write to");
@@ -138,8 +138,7 @@ bool dtr_task_load(struct dtr_task *task) {
   struct dtr_remarks remarks = {.write = remark, .context = task};
   if (options->flags->resume)
     return resume(task, remarks);
-  if (!dtr_init_variables(task->program, task->program->train.seed, task->variables,
-                          &task->error))
+  if (!dtr_init_variables(task->program, task->program->train.seed, task->variables, &task->error))
     return false;
   if (!options->flags->init || dtr_tensors_init(options->env, task->program, options->flags->init,
                                                 task->variables, remarks, &task->error))

@@ -21,16 +21,19 @@ const struct dtg_node *cg_host_subject(const struct dtg_plan_function *function,
   const struct dtg_node *subject = NULL, *last = NULL;
   for (uint32_t n = 0; n < function->graph->nodes.len; n++) {
     const struct dtg_node *node = dtg_graph_node(function->graph, n);
-    if (node->group != step->group) continue;
+    if (node->group != step->group)
+      continue;
     last = node;
-    if (node->name || *node->path) subject = node;
+    if (node->name || *node->path)
+      subject = node;
   }
   return subject ? subject : last;
 }
 
 static const char *variable_at(const struct dtg_plan *plan, int64_t offset) {
   for (size_t v = 0; v < plan->module->variables.len; v++)
-    if (plan->variable_offsets[v] == offset) return plan->module->variables.data[v].path;
+    if (plan->variable_offsets[v] == offset)
+      return plan->module->variables.data[v].path;
   return NULL;
 }
 
@@ -40,7 +43,8 @@ static const char *contribution_at(const struct cg_host *h, bool metrics, int64_
   for (size_t i = 0; i < count; i++) {
     const struct dtg_plan_contribution *c =
         metrics ? &plan->metrics.data[i] : &plan->contributions.data[i];
-    if (c->offset == offset) return c->kind == DTG_ROOT_LOSS ? "loss" : c->name;
+    if (c->offset == offset)
+      return c->kind == DTG_ROOT_LOSS ? "loss" : c->name;
   }
   return NULL;
 }
@@ -48,14 +52,14 @@ static const char *contribution_at(const struct cg_host *h, bool metrics, int64_
 const char *cg_host_location_name(const struct cg_host *h, int function,
                                   const struct dtg_location *at) {
   switch (at->space) {
-    case DTG_SPACE_VARIABLE:
-      return variable_at(h->in->plan, at->offset);
-    case DTG_SPACE_CONTRIBUTION:
-      return contribution_at(h, function == DTG_PLAN_EVAL || function == DTG_PLAN_TAIL, at->offset);
-    case DTG_SPACE_FEED:
-      return h->in->tables->inputs[at->index].name;
-    default:
-      return NULL;
+  case DTG_SPACE_VARIABLE:
+    return variable_at(h->in->plan, at->offset);
+  case DTG_SPACE_CONTRIBUTION:
+    return contribution_at(h, function == DTG_PLAN_EVAL || function == DTG_PLAN_TAIL, at->offset);
+  case DTG_SPACE_FEED:
+    return h->in->tables->inputs[at->index].name;
+  default:
+    return NULL;
   }
 }
 
@@ -63,23 +67,24 @@ static void put_location(const struct cg_host *h, int function, const struct dtg
   static const char *const scalars[] = {"step", "updates", "total_steps", "shard", "seed"};
   const char *name = cg_host_location_name(h, function, at);
   switch (at->space) {
-    case DTG_SPACE_ARENA:
-      dtg_strbuf_printf(h->out, "a + %lld", (long long)at->offset);
-      break;
-    case DTG_SPACE_VARIABLE:
-      dtg_strbuf_printf(h->out, "v + %lld", (long long)at->offset);
-      break;
-    case DTG_SPACE_CONTRIBUTION:
-      dtg_strbuf_printf(h->out, "c + %lld", (long long)at->offset);
-      break;
-    case DTG_SPACE_FEED:
-      dtg_strbuf_printf(h->out, "f->feeds[%u]", at->index);
-      break;
-    case DTG_SPACE_SCALAR:
-      dtg_strbuf_printf(h->out, "(char *)&f->scalars->%s", scalars[at->index]);
-      break;
+  case DTG_SPACE_ARENA:
+    dtg_strbuf_printf(h->out, "a + %lld", (long long)at->offset);
+    break;
+  case DTG_SPACE_VARIABLE:
+    dtg_strbuf_printf(h->out, "v + %lld", (long long)at->offset);
+    break;
+  case DTG_SPACE_CONTRIBUTION:
+    dtg_strbuf_printf(h->out, "c + %lld", (long long)at->offset);
+    break;
+  case DTG_SPACE_FEED:
+    dtg_strbuf_printf(h->out, "f->feeds[%u]", at->index);
+    break;
+  case DTG_SPACE_SCALAR:
+    dtg_strbuf_printf(h->out, "(char *)&f->scalars->%s", scalars[at->index]);
+    break;
   }
-  if (name) dtg_strbuf_printf(h->out, " /* %s */", name);
+  if (name)
+    dtg_strbuf_printf(h->out, " /* %s */", name);
 }
 
 static void put_launch_comment(const struct cg_host *h, const struct dtg_plan_function *function,
@@ -88,19 +93,20 @@ static void put_launch_comment(const struct cg_host *h, const struct dtg_plan_fu
   dtg_strbuf_puts(h->out, "  /* ");
   cg_host_put_title(h, subject, kernel);
   const char *where = subject ? cg_host_where(h->arena, h->in->sources, subject->span) : "";
-  if (*where) dtg_strbuf_printf(h->out, " -- %s", where);
+  if (*where)
+    dtg_strbuf_printf(h->out, " -- %s", where);
   dtg_strbuf_puts(h->out, " */\n");
 }
 
 static void put_gemm(const struct cg_host *h, int function, uint32_t launch,
                      const struct dtg_plan_step *step) {
-  dtg_strbuf_printf(h->out, "  dtr_gemm_run(f, %u, %u", launch,
-                    h->gemm_index[step->kernel]);
+  dtg_strbuf_printf(h->out, "  dtr_gemm_run(f, %u, %u", launch, h->gemm_index[step->kernel]);
   for (size_t i = 0; i < step->args.len; i++) {
     dtg_strbuf_puts(h->out, ", ");
     put_location(h, function, &step->args.data[i]);
   }
-  if (step->args.len == 3) dtg_strbuf_puts(h->out, ", a");
+  if (step->args.len == 3)
+    dtg_strbuf_puts(h->out, ", a");
   dtg_strbuf_puts(h->out, ");\n");
 }
 
@@ -108,7 +114,8 @@ static void put_loops(const struct cg_host *h, int function, uint32_t launch,
                       const struct dtg_plan_step *step, const struct cg_kernel *kernel) {
   dtg_strbuf_printf(h->out, "  dtr_kernel(f, %u, %s, (char *[]){", launch, kernel->name);
   for (size_t i = 0; i < step->args.len; i++) {
-    if (i) dtg_strbuf_puts(h->out, ", ");
+    if (i)
+      dtg_strbuf_puts(h->out, ", ");
     put_location(h, function, &step->args.data[i]);
   }
   dtg_strbuf_printf(h->out, "}, %lld);\n", (long long)kernel->tiles);
@@ -117,7 +124,8 @@ static void put_loops(const struct cg_host *h, int function, uint32_t launch,
 static bool uses(const struct dtg_plan_function *function, enum dtg_space space) {
   for (size_t s = 0; s < function->steps.len; s++)
     for (size_t i = 0; i < function->steps.data[s].args.len; i++)
-      if (function->steps.data[s].args.data[i].space == space) return true;
+      if (function->steps.data[s].args.data[i].space == space)
+        return true;
   return false;
 }
 
@@ -136,7 +144,8 @@ static void put_function(const struct cg_host *h, int index, uint32_t *launch) {
     dtg_strbuf_puts(h->out, "  char *const v = f->variables;\n");
   if (uses(function, DTG_SPACE_CONTRIBUTION))
     dtg_strbuf_puts(h->out, "  char *const c = f->contribution;\n");
-  if (function->steps.len == 0) dtg_strbuf_puts(h->out, "  (void)f;\n");
+  if (function->steps.len == 0)
+    dtg_strbuf_puts(h->out, "  (void)f;\n");
   for (size_t s = 0; s < function->steps.len; s++, ++*launch) {
     const struct dtg_plan_step *step = &function->steps.data[s];
     const struct cg_kernel *kernel = h->in->plan->kernels.data[step->kernel];
@@ -153,36 +162,42 @@ static void put_kernel_declarations(const struct cg_host *h) {
   const struct dtg_plan *plan = h->in->plan;
   bool any = false;
   for (size_t k = 0; k < plan->kernels.len; k++) {
-    if (plan->kernels.data[k]->kind != CG_KERNEL_LOOPS) continue;
-    dtg_strbuf_printf(h->out, "%s%s", any ? ",\n    " : "dtr_kernel_fn ", plan->kernels.data[k]->name);
+    if (plan->kernels.data[k]->kind != CG_KERNEL_LOOPS)
+      continue;
+    dtg_strbuf_printf(h->out, "%s%s", any ? ",\n    " : "dtr_kernel_fn ",
+                      plan->kernels.data[k]->name);
     any = true;
   }
-  if (any) dtg_strbuf_puts(h->out, ";\n");
+  if (any)
+    dtg_strbuf_puts(h->out, ";\n");
 }
 
 static void number_gemms(struct cg_host *h) {
   const struct dtg_plan *plan = h->in->plan;
   h->gemm_index = DTG_NEW_ARRAY(h->arena, uint32_t, plan->kernels.len);
   for (size_t k = 0; k < plan->kernels.len; k++)
-    if (plan->kernels.data[k]->kind == CG_KERNEL_GEMM) h->gemm_index[k] = h->gemm_count++;
+    if (plan->kernels.data[k]->kind == CG_KERNEL_GEMM)
+      h->gemm_index[k] = h->gemm_count++;
 }
 
 void cg_host_emit(const struct cg_host_input *input, struct dtg_strbuf *out) {
   struct dtg_arena arena = {0};
   struct cg_host host = {.in = input, .out = out, .arena = &arena};
   number_gemms(&host);
-  dtg_strbuf_printf(out,
-                    "/* %s: the host program that %s wrote for %s.\n"
-                    " *\n"
-                    " * One function per graph calls the kernels in plan order; `a` is the scratch of\n"
-                    " * one thread, `v` holds parameters, states and slots, `c` is what a shard\n"
-                    " * contributes to the step. The rest is tables. */\n"
-                    "#include \"dtr_abi.h\"\n\n",
-                    input->tables->name, input->tables->compiler, input->tables->model_file);
+  dtg_strbuf_printf(
+      out,
+      "/* %s: the host program that %s wrote for %s.\n"
+      " *\n"
+      " * One function per graph calls the kernels in plan order; `a` is the scratch of\n"
+      " * one thread, `v` holds parameters, states and slots, `c` is what a shard\n"
+      " * contributes to the step. The rest is tables. */\n"
+      "#include \"dtr_abi.h\"\n\n",
+      input->tables->name, input->tables->compiler, input->tables->model_file);
   put_kernel_declarations(&host);
   uint32_t launch = 0;
   for (int i = 0; i < DTG_PLAN_FUNCTIONS; i++)
-    if (input->plan->functions[i].graph) put_function(&host, i, &launch);
+    if (input->plan->functions[i].graph)
+      put_function(&host, i, &launch);
   cg_host_put_tables(&host, function_names);
   dtg_arena_free(&arena);
 }

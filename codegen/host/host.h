@@ -1,8 +1,8 @@
 // The host program: plan and tables as readable C.
 //
 // Purpose: one translation unit that holds the program's tables, one function per graph that calls
-// the kernels in plan order, and main. Ownership: writes into the caller's buffer. Thread rule: pure.
-// The text is a function of the input alone: same input, same bytes.
+// the kernels in plan order, and main. Ownership: writes into the caller's buffer. Thread rule:
+// pure. The text is a function of the input alone: same input, same bytes.
 #ifndef CG_HOST_HOST_H
 #define CG_HOST_HOST_H
 

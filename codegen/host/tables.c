@@ -39,7 +39,8 @@ static void put_string(const struct cg_host *h, const char *text) {
 
 static void put_dims(const struct cg_host *h, uint32_t rank, const int64_t *dims) {
   put(h, "%u, {", rank);
-  for (uint32_t i = 0; i < rank; i++) put(h, "%s%lld", i ? ", " : "", (long long)dims[i]);
+  for (uint32_t i = 0; i < rank; i++)
+    put(h, "%s%lld", i ? ", " : "", (long long)dims[i]);
   put(h, "%s}", rank ? "" : "0");
 }
 
@@ -57,24 +58,29 @@ void cg_host_put_title(const struct cg_host *h, const struct dtg_node *subject,
   if (length && !named)
     text = dtg_arena_printf(h->arena, "%s%s%s", path, *text ? ": " : "", text);
   for (; *text; text++)
-    if (text[0] != '*' || text[1] != '/') dtg_strbuf_putc(h->out, *text);
+    if (text[0] != '*' || text[1] != '/')
+      dtg_strbuf_putc(h->out, *text);
 }
 
 static const struct dtg_node *checked_node(const struct dtg_plan_function *function,
                                            const struct dtg_plan_step *step) {
   for (uint32_t n = 0; n < function->graph->nodes.len; n++) {
     const struct dtg_node *node = dtg_graph_node(function->graph, n);
-    if (node->group == step->group && (node->op->flags & DTG_OP_CHECKS)) return node;
+    if (node->group == step->group && (node->op->flags & DTG_OP_CHECKS))
+      return node;
   }
   return NULL;
 }
 
-// A kernel shared by several launches has the buffer names of the first: this launch's node knows better.
+// A kernel shared by several launches has the buffer names of the first: this launch's node knows
+// better.
 static const char *output_name(const struct cg_host *h, int function,
                                const struct dtg_plan_step *step, uint32_t buffer) {
   const char *name = cg_host_location_name(h, function, &step->args.data[buffer]);
-  if (name) return name;
-  if (buffer >= step->nodes.len || step->nodes.data[buffer] == DTG_NO_NODE) return "";
+  if (name)
+    return name;
+  if (buffer >= step->nodes.len || step->nodes.data[buffer] == DTG_NO_NODE)
+    return "";
   const struct dtg_node *node =
       dtg_graph_node(h->in->plan->functions[function].graph, step->nodes.data[buffer]);
   return node->name ? node->name : node->op->name;
@@ -86,7 +92,8 @@ static void put_outputs(const struct cg_host *h, int function, const struct dtg_
   struct dtg_strbuf text = {0};
   for (uint32_t b = 0; b < kernel->buffers.len && count < 8; b++) {
     const struct cg_buffer *buffer = &kernel->buffers.data[b];
-    if (!buffer->written || buffer->elements == 0) continue;
+    if (!buffer->written || buffer->elements == 0)
+      continue;
     const char *name = output_name(h, function, step, b);
     dtg_strbuf_printf(&text, "%s{%u, %s, %lld, \"%s\"}", count ? ", " : "", b,
                       dtype_names[buffer->dtype], (long long)buffer->elements, name);
@@ -127,7 +134,8 @@ static uint32_t put_launches(const struct cg_host *h) {
     for (size_t s = 0; function->graph && s < function->steps.len; s++, count++)
       put_launch(h, i, &function->steps.data[s]);
   }
-  if (count == 0) put(h, "    {0},\n");
+  if (count == 0)
+    put(h, "    {0},\n");
   put(h, "};\n");
   return count;
 }
@@ -139,7 +147,8 @@ static int64_t scratch_bytes(const struct dtg_plan *plan, uint32_t kernel) {
     const struct dtg_plan_function *function = &plan->functions[i];
     for (size_t s = 0; function->graph && s < function->steps.len; s++) {
       const struct dtg_plan_step *step = &function->steps.data[s];
-      if (step->kernel != kernel || step->args.len < 4) continue;
+      if (step->kernel != kernel || step->args.len < 4)
+        continue;
       for (size_t b = 0; b < function->buffers.len; b++) {
         const struct dtg_plan_buffer *buffer = &function->buffers.data[b];
         if (buffer->node == DTG_NO_NODE && buffer->at.offset == step->args.data[3].offset &&
@@ -153,11 +162,13 @@ static int64_t scratch_bytes(const struct dtg_plan *plan, uint32_t kernel) {
 
 static void put_gemms(const struct cg_host *h) {
   const struct dtg_plan *plan = h->in->plan;
-  if (h->gemm_count == 0) return;
+  if (h->gemm_count == 0)
+    return;
   put(h, "\n/* batch, m, n, k, strides of A, B, C, transposes, beta, tile rows, tiles, scratch */\n"
          "static const struct dtr_gemm gemms[] = {\n");
   for (uint32_t k = 0; k < plan->kernels.len; k++) {
-    if (plan->kernels.data[k]->kind != CG_KERNEL_GEMM) continue;
+    if (plan->kernels.data[k]->kind != CG_KERNEL_GEMM)
+      continue;
     const struct cg_gemm *g = &plan->kernels.data[k]->gemm;
     put(h, "    {%lld, %lld, %lld, %lld, %lld, %lld, %lld, %s, %s, %.1ff, %lld, %lld, %lld},\n",
         (long long)g->batch, (long long)g->m, (long long)g->n, (long long)g->k,
@@ -170,7 +181,8 @@ static void put_gemms(const struct cg_host *h) {
 
 static void put_inputs(const struct cg_host *h) {
   const struct dtr_program *t = h->in->tables;
-  if (t->input_count == 0) return;
+  if (t->input_count == 0)
+    return;
   put(h, "\nstatic const struct dtr_input inputs[] = {\n");
   for (uint32_t i = 0; i < t->input_count; i++) {
     const struct dtr_input *input = &t->inputs[i];
@@ -186,10 +198,10 @@ static void put_inputs(const struct cg_host *h) {
 }
 
 static void put_column(const struct cg_host *h, const struct dtr_column *c) {
-  static const char *const kinds[] = {
-      "DTR_SOURCE_IDX",           "DTR_SOURCE_NPY",         "DTR_SOURCE_CSV",
-      "DTR_SOURCE_SAFETENSORS",   "DTR_SOURCE_RANDOM_NORMAL", "DTR_SOURCE_RANDOM_UNIFORM",
-      "DTR_SOURCE_RANDOM_INT",    "DTR_SOURCE_RANGE"};
+  static const char *const kinds[] = {"DTR_SOURCE_IDX",           "DTR_SOURCE_NPY",
+                                      "DTR_SOURCE_CSV",           "DTR_SOURCE_SAFETENSORS",
+                                      "DTR_SOURCE_RANDOM_NORMAL", "DTR_SOURCE_RANDOM_UNIFORM",
+                                      "DTR_SOURCE_RANDOM_INT",    "DTR_SOURCE_RANGE"};
   put(h, "    {");
   put_string(h, c->name);
   put(h, ", %s, ", kinds[c->kind]);
@@ -212,9 +224,11 @@ static void put_dataset_parts(const struct cg_host *h, uint32_t index) {
                                       "DTR_TRANSFORM_SKIP"};
   const struct dtr_dataset *d = &h->in->tables->datasets[index];
   put(h, "\nstatic const struct dtr_column columns_%u[] = {\n", index);
-  for (uint32_t c = 0; c < d->column_count; c++) put_column(h, &d->columns[c]);
+  for (uint32_t c = 0; c < d->column_count; c++)
+    put_column(h, &d->columns[c]);
   put(h, "};\n");
-  if (d->transform_count == 0) return;
+  if (d->transform_count == 0)
+    return;
   put(h, "static const struct dtr_transform transforms_%u[] = {\n", index);
   for (uint32_t t = 0; t < d->transform_count; t++)
     put(h, "    {%s, %lld, %s},\n", kinds[d->transforms[t].kind], (long long)d->transforms[t].value,
@@ -224,8 +238,10 @@ static void put_dataset_parts(const struct cg_host *h, uint32_t index) {
 
 static void put_datasets(const struct cg_host *h) {
   const struct dtr_program *t = h->in->tables;
-  for (uint32_t i = 0; i < t->dataset_count; i++) put_dataset_parts(h, i);
-  if (t->dataset_count == 0) return;
+  for (uint32_t i = 0; i < t->dataset_count; i++)
+    put_dataset_parts(h, i);
+  if (t->dataset_count == 0)
+    return;
   put(h, "static const struct dtr_dataset datasets[] = {\n");
   for (uint32_t i = 0; i < t->dataset_count; i++) {
     const struct dtr_dataset *d = &t->datasets[i];
@@ -245,13 +261,20 @@ static void put_datasets(const struct cg_host *h) {
 static void put_variables(const struct cg_host *h) {
   static const char *const kinds[] = {"DTR_VARIABLE_PARAM", "DTR_VARIABLE_STATE",
                                       "DTR_VARIABLE_SLOT"};
-  static const char *const inits[] = {
-      "DTR_INIT_ZEROS",          "DTR_INIT_ONES",         "DTR_INIT_CONSTANT",
-      "DTR_INIT_NORMAL",         "DTR_INIT_TRUNCATED_NORMAL", "DTR_INIT_UNIFORM",
-      "DTR_INIT_GLOROT_UNIFORM", "DTR_INIT_GLOROT_NORMAL", "DTR_INIT_HE_NORMAL",
-      "DTR_INIT_HE_UNIFORM",     "DTR_INIT_ORTHOGONAL"};
+  static const char *const inits[] = {"DTR_INIT_ZEROS",
+                                      "DTR_INIT_ONES",
+                                      "DTR_INIT_CONSTANT",
+                                      "DTR_INIT_NORMAL",
+                                      "DTR_INIT_TRUNCATED_NORMAL",
+                                      "DTR_INIT_UNIFORM",
+                                      "DTR_INIT_GLOROT_UNIFORM",
+                                      "DTR_INIT_GLOROT_NORMAL",
+                                      "DTR_INIT_HE_NORMAL",
+                                      "DTR_INIT_HE_UNIFORM",
+                                      "DTR_INIT_ORTHOGONAL"};
   const struct dtr_program *t = h->in->tables;
-  if (t->variable_count == 0) return;
+  if (t->variable_count == 0)
+    return;
   put(h, "\n/* path, kind, type, shape, elements, offset, initial values */\n"
          "static const struct dtr_variable variables[] = {\n");
   for (uint32_t i = 0; i < t->variable_count; i++) {
@@ -286,10 +309,12 @@ static void put_contributions(const struct cg_host *h) {
     }
     put(h, "};\n");
   }
-  if (t->metric_count == 0) return;
+  if (t->metric_count == 0)
+    return;
   put(h, "static const char *const metrics[] = {");
   for (uint32_t i = 0; i < t->metric_count; i++) {
-    if (i) put(h, ", ");
+    if (i)
+      put(h, ", ");
     put_string(h, t->metrics[i]);
   }
   put(h, "};\n");
@@ -298,7 +323,8 @@ static void put_contributions(const struct cg_host *h) {
 static void put_part(const struct cg_host *h, const char *field, int index,
                      const char *const *names, int64_t batch) {
   const struct dtg_plan_function *function = &h->in->plan->functions[index];
-  if (!function->graph) return;
+  if (!function->graph)
+    return;
   put(h, "    .%s = {%s, %lld, %lld},\n", field, names[index], (long long)function->arena_bytes,
       (long long)batch);
 }
@@ -307,9 +333,9 @@ static void put_texts(const struct cg_host *h) {
   const struct dtr_program *t = h->in->tables;
   const struct {
     const char *field, *text;
-  } rows[] = {{"name", t->name},           {"model_file", t->model_file}, {"plan_id", t->plan_id},
-              {"model_id", t->model_id},   {"compiler", t->compiler},     {"cpu_arch", t->cpu_arch},
-              {"results", t->results},     {"plan_text", t->plan_text}};
+  } rows[] = {{"name", t->name},         {"model_file", t->model_file}, {"plan_id", t->plan_id},
+              {"model_id", t->model_id}, {"compiler", t->compiler},     {"cpu_arch", t->cpu_arch},
+              {"results", t->results},   {"plan_text", t->plan_text}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     put(h, "    .%s = ", rows[i].field);
     put_string(h, rows[i].text);
@@ -327,12 +353,15 @@ static void put_dataset_index(const struct cg_host *h, const char *field, uint32
 
 static void put_train(const struct cg_host *h) {
   const struct dtr_train *t = &h->in->tables->train;
-  put(h, "    .train = {.batch = %lld, .shards = %lld, .epochs = %lld, .steps = %lld, .seed = %lld,\n",
+  put(h,
+      "    .train = {.batch = %lld, .shards = %lld, .epochs = %lld, .steps = %lld, .seed = %lld,\n",
       (long long)t->batch, (long long)t->shards, (long long)t->epochs, (long long)t->steps,
       (long long)t->seed);
   put(h, "              .evaluate_epochs = %lld, .evaluate_steps = %lld,\n",
       (long long)t->evaluate_epochs, (long long)t->evaluate_steps);
-  put(h, "              .checkpoint_epochs = %lld, .checkpoint_steps = %lld, .checkpoint_keep = %lld,\n",
+  put(h,
+      "              .checkpoint_epochs = %lld, .checkpoint_steps = %lld, .checkpoint_keep = "
+      "%lld,\n",
       (long long)t->checkpoint_epochs, (long long)t->checkpoint_steps,
       (long long)t->checkpoint_keep);
   put(h, "              ");
@@ -344,7 +373,8 @@ static void put_train(const struct cg_host *h) {
 
 static void put_table_ref(const struct cg_host *h, const char *name, uint32_t count) {
   put(h, "    .%.*s_count = %u,\n", (int)strlen(name) - 1, name, count);
-  if (count) put(h, "    .%s = %s,\n", name, name);
+  if (count)
+    put(h, "    .%s = %s,\n", name, name);
 }
 
 void cg_host_put_tables(const struct cg_host *h, const char *const *names) {
@@ -368,7 +398,8 @@ void cg_host_put_tables(const struct cg_host *h, const char *const *names) {
   put_table_ref(h, "metrics", t->metric_count);
   put(h, "    .kernel_count = %u,\n    .kernels = launches,\n", launches);
   put_table_ref(h, "gemms", h->gemm_count);
-  if (t->replication) put(h, "    .replication = &replication,\n");
+  if (t->replication)
+    put(h, "    .replication = &replication,\n");
   int64_t shard_batch = t->train.shards ? t->train.batch / t->train.shards : 1;
   put_part(h, "shard", DTG_PLAN_TRAIN, names, shard_batch);
   put_part(h, "update", DTG_PLAN_UPDATE, names, 0);

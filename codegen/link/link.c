@@ -18,15 +18,18 @@ extern char **environ;
 
 static bool fail(struct dtg_ctx *ctx, const char *hint, const char *format, const char *what) {
   struct dtg_diag *diag = dtg_error(&ctx->diags, DTG_SPAN_NONE, format, what);
-  if (hint) dtg_diag_hint(diag, "%s", hint);
+  if (hint)
+    dtg_diag_hint(diag, "%s", hint);
   return false;
 }
 
 static bool write_all(int fd, const char *bytes, size_t size) {
   while (size > 0) {
     ssize_t count = write(fd, bytes, size);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0)
+      return false;
     bytes += count;
     size -= (size_t)count;
   }
@@ -41,7 +44,8 @@ static bool write_file(struct dtg_ctx *ctx, const char *path, const void *bytes,
     good = false;
     problem = errno;
   }
-  if (good) return true;
+  if (good)
+    return true;
   struct dtg_diag *diag =
       dtg_error(&ctx->diags, DTG_SPAN_NONE, "cannot write %s: %s", path, strerror(problem));
   dtg_diag_hint(diag, "choose another output folder with -o");
@@ -51,13 +55,14 @@ static bool write_file(struct dtg_ctx *ctx, const char *path, const void *bytes,
 bool cg_link_folder(struct dtg_ctx *ctx, const char *folder) {
   struct stat info;
   if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-    struct dtg_diag *diag = dtg_error(&ctx->diags, DTG_SPAN_NONE,
-                                      "cannot create the output folder %s: %s", folder,
-                                      strerror(errno));
+    struct dtg_diag *diag =
+        dtg_error(&ctx->diags, DTG_SPAN_NONE, "cannot create the output folder %s: %s", folder,
+                  strerror(errno));
     dtg_diag_hint(diag, "choose another one with -o");
     return false;
   }
-  if (stat(folder, &info) == 0 && S_ISDIR(info.st_mode)) return true;
+  if (stat(folder, &info) == 0 && S_ISDIR(info.st_mode))
+    return true;
   return fail(ctx, "choose another one with -o", "the output folder %s is a file", folder);
 }
 
@@ -67,13 +72,15 @@ struct argument_list {
 };
 
 static void add(struct argument_list *list, const char *word) {
-  if (list->count + 1 < sizeof list->words / sizeof *list->words) list->words[list->count++] = word;
+  if (list->count + 1 < sizeof list->words / sizeof *list->words)
+    list->words[list->count++] = word;
 }
 
 static void add_words(struct dtg_ctx *ctx, struct argument_list *list, const char *words) {
   while (*words) {
     size_t length = strcspn(words, " ");
-    if (length) add(list, dtg_arena_strndup(&ctx->arena, words, length));
+    if (length)
+      add(list, dtg_arena_strndup(&ctx->arena, words, length));
     words += length + (words[length] == ' ');
   }
 }
@@ -83,7 +90,8 @@ static const char *source_dir_flag(struct dtg_ctx *ctx, const char *source_dir) 
   struct dtg_strbuf text = {0};
   dtg_strbuf_puts(&text, "-DDTR_SOURCE_DIR=\"");
   for (const char *p = source_dir; *p; p++) {
-    if (*p == '"' || *p == '\\') dtg_strbuf_putc(&text, '\\');
+    if (*p == '"' || *p == '\\')
+      dtg_strbuf_putc(&text, '\\');
     dtg_strbuf_putc(&text, *p);
   }
   dtg_strbuf_putc(&text, '"');
@@ -99,27 +107,31 @@ static const char *kernel_file(struct dtg_ctx *ctx, const struct cg_link_input *
 static void read_log(int fd, struct dtg_strbuf *log) {
   char bytes[4096];
   ssize_t count = pread(fd, bytes, sizeof bytes, 0);
-  if (count <= 0) return;
+  if (count <= 0)
+    return;
   dtg_strbuf_puts(log, ":\n");
   dtg_strbuf_write(log, bytes, (size_t)count - (bytes[count - 1] == '\n'));
 }
 
-static bool run_compiler(struct dtg_ctx *ctx, const char *folder, const struct argument_list *list) {
+static bool run_compiler(struct dtg_ctx *ctx, const char *folder,
+                         const struct argument_list *list) {
   const char *compiler = list->words[0];
   FILE *log_file = tmpfile();
-  if (!log_file) return fail(ctx, "is there room in /tmp?", "cannot make a temporary file%s", "");
+  if (!log_file)
+    return fail(ctx, "is there room in /tmp?", "cannot make a temporary file%s", "");
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addchdir_np(&actions, folder);
   posix_spawn_file_actions_adddup2(&actions, fileno(log_file), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, fileno(log_file), STDERR_FILENO);
   pid_t child;
-  int problem =
-      posix_spawnp(&child, compiler, &actions, NULL, (char *const *)(uintptr_t)list->words, environ);
+  int problem = posix_spawnp(&child, compiler, &actions, NULL,
+                             (char *const *)(uintptr_t)list->words, environ);
   posix_spawn_file_actions_destroy(&actions);
   int status = 0;
   if (problem == 0)
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+      continue;
   bool good = problem == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   if (problem != 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 127)) {
     fail(ctx, "install a C compiler (Debian: apt-get install gcc libc6-dev), or name one in CC",
@@ -145,7 +157,8 @@ static bool compile(struct dtg_ctx *ctx, const struct cg_link_input *in) {
   add_words(ctx, &list, "-Wl,--build-id=none -o");
   add(&list, dtg_arena_printf(&ctx->arena, "./%s", in->name));
   add(&list, dtg_arena_printf(&ctx->arena, "./%s.c", in->name));
-  if (in->object_size) add(&list, dtg_arena_printf(&ctx->arena, "./%s.kernels.o", in->name));
+  if (in->object_size)
+    add(&list, dtg_arena_printf(&ctx->arena, "./%s.kernels.o", in->name));
   add(&list, in->runtime);
   add_words(ctx, &list, DTG_RUNTIME_LIBRARIES);
   return run_compiler(ctx, in->folder, &list);
@@ -158,9 +171,11 @@ bool cg_link(struct dtg_ctx *ctx, const struct cg_link_input *in) {
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     const char *path =
         dtg_arena_printf(&ctx->arena, "%s/%s%s", in->folder, in->name, files[i].suffix);
-    if (!write_file(ctx, path, files[i].text, strlen(files[i].text))) return false;
+    if (!write_file(ctx, path, files[i].text, strlen(files[i].text)))
+      return false;
   }
   const char *kernels = kernel_file(ctx, in);
-  if (in->object_size && !write_file(ctx, kernels, in->object, in->object_size)) return false;
+  if (in->object_size && !write_file(ctx, kernels, in->object, in->object_size))
+    return false;
   return compile(ctx, in);
 }

@@ -9,8 +9,8 @@
  */
 enum { CG_TILE_ELEMENTS = 16384, CG_ONE_TILE = 32768, CG_TILE_COLUMNS = 64 };
 
-/* The loops of a group into `kernel`, whose buffers have been added. `block`: elements of a tile, which
- * are whole rows of axis 0; 0: tiles as they pay. */
+/* The loops of a group into `kernel`, whose buffers have been added. `block`: elements of a tile,
+ * which are whole rows of axis 0; 0: tiles as they pay. */
 void cg_lower_nest(struct cg_kernel *kernel, const struct dtg_nest *nest, int64_t block);
 void cg_lower_scatter(struct cg_kernel *kernel, const struct dtg_graph *graph,
                       const struct dtg_group *group);

@@ -43,8 +43,8 @@ struct dtg_diags {
   const struct dtg_source_set *sources;
   DTG_VEC(struct dtg_diag *) list;
   bool errors_only; // warnings are counted and not shown
-  size_t errors;   // all errors, also those not kept
-  size_t warnings; // all warnings, also those not kept
+  size_t errors;    // all errors, also those not kept
+  size_t warnings;  // all warnings, also those not kept
 };
 
 void dtg_diags_init(struct dtg_diags *diags, const struct dtg_source_set *sources);

@@ -2,7 +2,9 @@
 
 #include "compiler/base/bug.h"
 
-uint32_t dtg_job_devices(const struct dtg_job *job) { return job->cpu + job->gpu; }
+uint32_t dtg_job_devices(const struct dtg_job *job) {
+  return job->cpu + job->gpu;
+}
 
 uint32_t dtg_cluster_device_count(const struct dtg_cluster *cluster) {
   const struct dtg_job *last = &cluster->jobs[cluster->job_count - 1];
@@ -15,7 +17,8 @@ const char *dtg_cluster_device_name(struct dtg_arena *arena, const struct dtg_cl
     const struct dtg_job *job = &cluster->jobs[j];
     uint32_t per_task = dtg_job_devices(job);
     uint32_t local = device - job->first_device;
-    if (device < job->first_device || local >= job->task_count * per_task) continue;
+    if (device < job->first_device || local >= job->task_count * per_task)
+      continue;
     uint32_t index = local % per_task;
     bool gpu = index >= job->cpu;
     return dtg_arena_printf(arena, "/job:%s/task:%u/device:%s:%u", job->name, local / per_task,

@@ -33,11 +33,11 @@ struct dtg_cluster {
   uint32_t job_count;
   struct dtg_job *jobs; // in the order of the spec
   uint32_t chief_job, chief_task;
-  const char *cpu_arch;   // "x86-64-v4"; never "native" here
-  double bandwidth;       // bytes per second of a link; 0: not given
-  double latency;         // seconds; 0: not given
-  bool local;             // every task is on this machine
-  const char *spec;       // how it was given, for messages: file name, inline text, or ""
+  const char *cpu_arch; // "x86-64-v4"; never "native" here
+  double bandwidth;     // bytes per second of a link; 0: not given
+  double latency;       // seconds; 0: not given
+  bool local;           // every task is on this machine
+  const char *spec;     // how it was given, for messages: file name, inline text, or ""
 };
 
 // `native_arch` stands in where the spec names no cpu_arch. False with errors in ctx->diags.

@@ -8,9 +8,11 @@
 static const char *const cpu_archs[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "native"};
 
 bool dtg_cluster_valid_name(const char *name) {
-  if (!isalpha((unsigned char)*name) && *name != '_') return false;
+  if (!isalpha((unsigned char)*name) && *name != '_')
+    return false;
   for (; *name; name++)
-    if (!isalnum((unsigned char)*name) && *name != '_') return false;
+    if (!isalnum((unsigned char)*name) && *name != '_')
+      return false;
   return true;
 }
 
@@ -18,20 +20,16 @@ bool dtg_cluster_parse_size(const char *text, int64_t *bytes) {
   static const struct {
     const char *unit;
     int64_t factor;
-  } units[] = {{"B", 1},
-               {"KB", 1000},
-               {"MB", 1000000},
-               {"GB", 1000000000},
-               {"TB", 1000000000000},
-               {"KiB", 1 << 10},
-               {"MiB", 1 << 20},
-               {"GiB", 1 << 30},
-               {"TiB", (int64_t)1 << 40}};
+  } units[] = {{"B", 1},           {"KB", 1000},          {"MB", 1000000},
+               {"GB", 1000000000}, {"TB", 1000000000000}, {"KiB", 1 << 10},
+               {"MiB", 1 << 20},   {"GiB", 1 << 30},      {"TiB", (int64_t)1 << 40}};
   char *end;
   errno = 0;
   long long number = strtoll(text, &end, 10);
-  if (end == text || errno || number <= 0) return false;
-  while (*end == ' ') end++;
+  if (end == text || errno || number <= 0)
+    return false;
+  while (*end == ' ')
+    end++;
   for (size_t i = 0; i < sizeof units / sizeof *units; i++)
     if (strcmp(end, units[i].unit) == 0)
       return !__builtin_mul_overflow((int64_t)number, units[i].factor, bytes);
@@ -41,7 +39,8 @@ bool dtg_cluster_parse_size(const char *text, int64_t *bytes) {
 bool dtg_cluster_check_arch(struct dtg_ctx *ctx, struct dtg_span span, const char *arch) {
   size_t count = sizeof cpu_archs / sizeof *cpu_archs;
   for (size_t i = 0; i < count; i++)
-    if (strcmp(arch, cpu_archs[i]) == 0) return true;
+    if (strcmp(arch, cpu_archs[i]) == 0)
+      return true;
   struct dtg_diag *diag = dtg_error(&ctx->diags, span, "unknown cpu_arch `%s`", arch);
   const char *near = dtg_suggest(arch, cpu_archs, count);
   dtg_diag_hint(diag, "%s%s%sknown are x86-64, x86-64-v2, x86-64-v3, x86-64-v4 and native",
@@ -61,7 +60,8 @@ void dtg_cluster_default_chief(struct dtg_cluster *cluster) {
   cluster->chief_job = 0;
   cluster->chief_task = 0;
   for (uint32_t j = 0; j < cluster->job_count; j++)
-    if (strcmp(cluster->jobs[j].name, "worker") == 0) cluster->chief_job = j;
+    if (strcmp(cluster->jobs[j].name, "worker") == 0)
+      cluster->chief_job = j;
 }
 
 static bool check_job(struct dtg_ctx *ctx, const struct dtg_job *job) {
@@ -87,7 +87,8 @@ bool dtg_cluster_finish(struct dtg_ctx *ctx, struct dtg_cluster *cluster) {
   uint64_t devices = 0, tasks = 0;
   for (uint32_t j = 0; j < cluster->job_count; j++) {
     struct dtg_job *job = &cluster->jobs[j];
-    if (!check_job(ctx, job)) return false;
+    if (!check_job(ctx, job))
+      return false;
     job->first_device = (uint32_t)devices;
     tasks += job->task_count;
     devices += (uint64_t)job->task_count * dtg_job_devices(job);

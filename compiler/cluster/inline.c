@@ -17,7 +17,9 @@ static struct dtg_span span_of(const struct inline_reader *r, const char *begin,
   return (struct dtg_span){r->file, (uint32_t)(begin - r->text), (uint32_t)(end - r->text)};
 }
 
-static const char *field_end(const char *p) { return p + strcspn(p, ",:"); }
+static const char *field_end(const char *p) {
+  return p + strcspn(p, ",:");
+}
 
 // `name=number` in [begin, end).
 static bool read_pair(struct inline_reader *r, const char *begin, const char *end,
@@ -36,9 +38,9 @@ static bool read_pair(struct inline_reader *r, const char *begin, const char *en
   unsigned long value = strtoul(equals + 1, &stop, 10);
   if (stop != end || stop == equals + 1 || errno || equals[1] == '-' || equals[1] == '+' ||
       value > DTG_CLUSTER_MAX_TASKS) {
-    struct dtg_diag *diag = dtg_error(&r->ctx->diags, span_of(r, equals + 1, end),
-                                      "`%.*s` is no number of %s", (int)(end - equals - 1),
-                                      equals + 1, *name);
+    struct dtg_diag *diag =
+        dtg_error(&r->ctx->diags, span_of(r, equals + 1, end), "`%.*s` is no number of %s",
+                  (int)(end - equals - 1), equals + 1, *name);
     dtg_diag_hint(diag, "write a whole number up to %d", DTG_CLUSTER_MAX_TASKS);
     return false;
   }
@@ -51,7 +53,8 @@ static bool read_option(struct inline_reader *r, const char *begin, const char *
   static const char *const keys[] = {"cpu", "gpu", "threads"};
   const char *name;
   uint32_t value;
-  if (!read_pair(r, begin, end, &name, &value)) return false;
+  if (!read_pair(r, begin, end, &name, &value))
+    return false;
   if (strcmp(name, "cpu") == 0) {
     job->cpu = value;
   } else if (strcmp(name, "gpu") == 0) {
@@ -74,7 +77,8 @@ static bool read_option(struct inline_reader *r, const char *begin, const char *
 static bool read_job(struct inline_reader *r, const char **cursor, struct dtg_job *job) {
   const char *begin = *cursor, *end = field_end(begin);
   *job = (struct dtg_job){.cpu = 1, .span = span_of(r, begin, end)};
-  if (!read_pair(r, begin, end, &job->name, &job->task_count)) return false;
+  if (!read_pair(r, begin, end, &job->name, &job->task_count))
+    return false;
   if (!dtg_cluster_valid_name(job->name) || job->task_count == 0) {
     dtg_error(&r->ctx->diags, job->span,
               job->task_count ? "`%s` is no name of a job" : "job `%s` has no tasks", job->name);
@@ -83,7 +87,8 @@ static bool read_job(struct inline_reader *r, const char **cursor, struct dtg_jo
   while (*end == ':') {
     begin = end + 1;
     end = field_end(begin);
-    if (!read_option(r, begin, end, job)) return false;
+    if (!read_option(r, begin, end, job))
+      return false;
   }
   *cursor = end;
   return true;
@@ -116,28 +121,34 @@ bool dtg_cluster_inline(struct dtg_ctx *ctx, const char *text, const char *nativ
   cluster.jobs = DTG_NEW_ARRAY(&ctx->arena, struct dtg_job, MAX_INLINE_JOBS);
   for (const char *cursor = text;; cursor++) {
     struct dtg_job job;
-    if (!read_job(&reader, &cursor, &job) || known_job(ctx, &cluster, &job)) return false;
+    if (!read_job(&reader, &cursor, &job) || known_job(ctx, &cluster, &job))
+      return false;
     if (cluster.job_count == MAX_INLINE_JOBS) {
       dtg_error(&ctx->diags, job.span, "more than %d jobs", MAX_INLINE_JOBS);
       return false;
     }
-    if (job.gpu > 0) default_gpu_archs(ctx, &job);
+    if (job.gpu > 0)
+      default_gpu_archs(ctx, &job);
     cluster.jobs[cluster.job_count++] = job;
-    if (*cursor != ',') break;
+    if (*cursor != ',')
+      break;
   }
   dtg_cluster_default_chief(&cluster);
-  if (!dtg_cluster_finish(ctx, &cluster)) return false;
+  if (!dtg_cluster_finish(ctx, &cluster))
+    return false;
   *out = cluster;
   return true;
 }
 
 bool dtg_cluster_default(struct dtg_ctx *ctx, const char *native_arch, struct dtg_cluster *out) {
-  struct dtg_cluster cluster = {
-      .cpu_arch = native_arch, .local = true, .spec = "", .job_count = 1};
+  struct dtg_cluster cluster = {.cpu_arch = native_arch, .local = true, .spec = "", .job_count = 1};
   cluster.jobs = DTG_NEW(&ctx->arena, struct dtg_job);
-  *cluster.jobs = (struct dtg_job){
-      .name = dtg_intern_z(&ctx->names, "worker"), .task_count = 1, .cpu = 1, .span = DTG_SPAN_NONE};
-  if (!dtg_cluster_finish(ctx, &cluster)) return false;
+  *cluster.jobs = (struct dtg_job){.name = dtg_intern_z(&ctx->names, "worker"),
+                                   .task_count = 1,
+                                   .cpu = 1,
+                                   .span = DTG_SPAN_NONE};
+  if (!dtg_cluster_finish(ctx, &cluster))
+    return false;
   *out = cluster;
   return true;
 }

@@ -1,6 +1,7 @@
 // The cluster spec as a libconfig file.
 //
-// libconfig keeps the line of each setting; the span of an error is the setting's name on that line.
+// libconfig keeps the line of each setting; the span of an error is the setting's name on that
+// line.
 #include "compiler/cluster/finish.h"
 
 #include <libconfig.h>
@@ -19,16 +20,17 @@ struct reader {
 };
 
 static const char *const top_keys[] = {"jobs", "links", "chief", "cpu_arch"};
-static const char *const job_keys[] = {"tasks",  "cpu", "gpu",        "threads",
+static const char *const job_keys[] = {"tasks",  "cpu",      "gpu",       "threads",
                                        "memory", "gpu_arch", "gpu_memory"};
 static const char *const link_keys[] = {"bandwidth", "latency"};
 
 static struct dtg_span line_span(const struct reader *r, unsigned line, const char *word) {
   const struct dtg_source *source = dtg_source_get(&r->ctx->sources, r->file);
-  if (line == 0 || line > source->line_starts.len) return (struct dtg_span){r->file, 0, 0};
+  if (line == 0 || line > source->line_starts.len)
+    return (struct dtg_span){r->file, 0, 0};
   uint32_t begin = source->line_starts.data[line - 1];
-  uint32_t end = line < source->line_starts.len ? source->line_starts.data[line] - 1
-                                                : (uint32_t)source->size;
+  uint32_t end =
+      line < source->line_starts.len ? source->line_starts.data[line] - 1 : (uint32_t)source->size;
   const char *text = source->text + begin;
   const char *found = word && *word ? strstr(text, word) : NULL;
   if (found && found < source->text + end) {
@@ -51,13 +53,16 @@ static bool check_keys(struct reader *r, const config_setting_t *group, const ch
     const config_setting_t *item = config_setting_get_elem(group, (unsigned)i);
     const char *name = config_setting_name(item);
     bool known = false;
-    for (size_t k = 0; k < count; k++) known |= strcmp(name, keys[k]) == 0;
-    if (known) continue;
+    for (size_t k = 0; k < count; k++)
+      known |= strcmp(name, keys[k]) == 0;
+    if (known)
+      continue;
     good = false;
     struct dtg_diag *diag =
         dtg_error(&r->ctx->diags, span_of(r, item), "unknown key `%s` in %s", name, what);
     const char *near = dtg_suggest(name, keys, count);
-    if (near) dtg_diag_hint(diag, "did you mean `%s`?", near);
+    if (near)
+      dtg_diag_hint(diag, "did you mean `%s`?", near);
   }
   return good;
 }
@@ -75,7 +80,8 @@ static const char *text_of(struct reader *r, const config_setting_t *item) {
 static bool read_count(struct reader *r, const config_setting_t *group, const char *key,
                        uint32_t *out) {
   const config_setting_t *item = config_setting_get_member(group, key);
-  if (!item) return true;
+  if (!item)
+    return true;
   if (config_setting_type(item) != CONFIG_TYPE_INT || config_setting_get_int(item) < 0)
     return wrong_type(r, item, "a whole number, 0 or more");
   *out = (uint32_t)config_setting_get_int(item);
@@ -85,7 +91,8 @@ static bool read_count(struct reader *r, const config_setting_t *group, const ch
 static bool read_size(struct reader *r, const config_setting_t *group, const char *key,
                       int64_t *out) {
   const config_setting_t *item = config_setting_get_member(group, key);
-  if (!item) return true;
+  if (!item)
+    return true;
   if (config_setting_type(item) == CONFIG_TYPE_STRING &&
       dtg_cluster_parse_size(config_setting_get_string(item), out))
     return true;
@@ -94,7 +101,8 @@ static bool read_size(struct reader *r, const config_setting_t *group, const cha
 
 static bool valid_address(const char *address) {
   const char *colon = strrchr(address, ':');
-  if (!colon || colon == address) return false;
+  if (!colon || colon == address)
+    return false;
   char *end;
   unsigned long port = strtoul(colon + 1, &end, 10);
   return end != colon + 1 && *end == '\0' && colon[1] != '-' && colon[1] != '+' && port > 0 &&
@@ -118,10 +126,10 @@ static bool read_tasks(struct reader *r, const config_setting_t *group, struct d
     const char *text =
         config_setting_type(item) == CONFIG_TYPE_STRING ? config_setting_get_string(item) : NULL;
     if (!text || !valid_address(text)) {
-      struct dtg_diag *diag = dtg_error(
-          &r->ctx->diags, line_span(r, config_setting_source_line(item), text),
-          "task %d of job `%s`: %s%s%s is no address", i, job->name, text ? "`" : "this",
-          text ? text : "", text ? "`" : "");
+      struct dtg_diag *diag =
+          dtg_error(&r->ctx->diags, line_span(r, config_setting_source_line(item), text),
+                    "task %d of job `%s`: %s%s%s is no address", i, job->name, text ? "`" : "this",
+                    text ? text : "", text ? "`" : "");
       dtg_diag_hint(diag, "an address is \"HOST:PORT\" with a port from 1 to 65535");
       return false;
     }
@@ -134,7 +142,8 @@ static bool read_tasks(struct reader *r, const config_setting_t *group, struct d
 
 static bool read_gpu_archs(struct reader *r, const config_setting_t *group, struct dtg_job *job) {
   const config_setting_t *item = config_setting_get_member(group, "gpu_arch");
-  if (!item) return true;
+  if (!item)
+    return true;
   bool one = config_setting_type(item) == CONFIG_TYPE_STRING;
   if (!one && config_setting_type(item) != CONFIG_TYPE_ARRAY)
     return wrong_type(r, item, "an architecture such as \"sm_90\", or a list of them");
@@ -145,7 +154,8 @@ static bool read_gpu_archs(struct reader *r, const config_setting_t *group, stru
     if (config_setting_type(element) != CONFIG_TYPE_STRING)
       return wrong_type(r, item, "an architecture such as \"sm_90\", or a list of them");
     archs[i] = text_of(r, element);
-    if (!dtg_cluster_check_gpu_arch(r->ctx, span_of(r, item), archs[i])) return false;
+    if (!dtg_cluster_check_gpu_arch(r->ctx, span_of(r, item), archs[i]))
+      return false;
   }
   job->gpu_archs = archs;
   job->gpu_arch_count = (uint32_t)count;
@@ -155,7 +165,8 @@ static bool read_gpu_archs(struct reader *r, const config_setting_t *group, stru
 static bool read_job(struct reader *r, const config_setting_t *group, struct dtg_job *job) {
   *job = (struct dtg_job){.cpu = 1, .span = span_of(r, group)};
   job->name = dtg_intern_z(&r->ctx->names, config_setting_name(group));
-  if (!config_setting_is_group(group)) return wrong_type(r, group, "a group `{ ... }`");
+  if (!config_setting_is_group(group))
+    return wrong_type(r, group, "a group `{ ... }`");
   const char *what = dtg_arena_printf(&r->ctx->arena, "job `%s`", job->name);
   bool good = check_keys(r, group, what, job_keys, sizeof job_keys / sizeof *job_keys);
   good &= dtg_cluster_valid_name(job->name) ||
@@ -173,9 +184,9 @@ static bool read_job(struct reader *r, const config_setting_t *group, struct dtg
 static bool read_jobs(struct reader *r, const config_setting_t *root) {
   const config_setting_t *jobs = config_setting_get_member(root, "jobs");
   if (!jobs || !config_setting_is_group(jobs) || config_setting_length(jobs) == 0) {
-    struct dtg_diag *diag = dtg_error(
-        &r->ctx->diags, jobs ? span_of(r, jobs) : (struct dtg_span){r->file, 0, 0},
-        "the cluster has no jobs");
+    struct dtg_diag *diag =
+        dtg_error(&r->ctx->diags, jobs ? span_of(r, jobs) : (struct dtg_span){r->file, 0, 0},
+                  "the cluster has no jobs");
     dtg_diag_hint(diag, "add `jobs: { worker: { tasks = [ \"10.0.0.1:2222\" ]; }; };`");
     return false;
   }
@@ -207,7 +218,8 @@ static int compare_addresses(const void *a, const void *b) {
 
 static bool check_addresses(struct reader *r) {
   size_t total = 0;
-  for (uint32_t j = 0; j < r->cluster.job_count; j++) total += r->cluster.jobs[j].task_count;
+  for (uint32_t j = 0; j < r->cluster.job_count; j++)
+    total += r->cluster.jobs[j].task_count;
   struct owned_address *all = DTG_NEW_ARRAY(&r->ctx->arena, struct owned_address, total);
   size_t n = 0;
   for (uint32_t j = 0; j < r->cluster.job_count; j++)
@@ -215,10 +227,10 @@ static bool check_addresses(struct reader *r) {
       all[n++] = (struct owned_address){r->cluster.jobs[j].addresses[t], &r->cluster.jobs[j], t};
   qsort(all, n, sizeof *all, compare_addresses);
   for (size_t i = 1; i < n; i++) {
-    if (strcmp(all[i - 1].address, all[i].address) != 0) continue;
-    struct dtg_diag *diag =
-        dtg_error(&r->ctx->diags, all[i].job->span, "two tasks have the address `%s`",
-                  all[i].address);
+    if (strcmp(all[i - 1].address, all[i].address) != 0)
+      continue;
+    struct dtg_diag *diag = dtg_error(&r->ctx->diags, all[i].job->span,
+                                      "two tasks have the address `%s`", all[i].address);
     dtg_diag_note(diag, DTG_SPAN_NONE, "they are /job:%s/task:%u and /job:%s/task:%u",
                   all[i - 1].job->name, all[i - 1].task, all[i].job->name, all[i].task);
     return false;
@@ -230,8 +242,10 @@ static bool scaled(const char *text, const char *const *units, const double *fac
                    double *out) {
   char *end;
   double number = strtod(text, &end);
-  if (end == text || !(number > 0) || number > 1e18) return false;
-  while (*end == ' ') end++;
+  if (end == text || !(number > 0) || number > 1e18)
+    return false;
+  while (*end == ' ')
+    end++;
   for (size_t i = 0; i < count; i++)
     if (strcmp(end, units[i]) == 0) {
       *out = number * factors[i];
@@ -246,18 +260,20 @@ static bool read_links(struct reader *r, const config_setting_t *root) {
   static const char *const times[] = {"s", "ms", "us", "ns"};
   static const double time_factors[] = {1, 1e-3, 1e-6, 1e-9};
   const config_setting_t *links = config_setting_get_member(root, "links");
-  if (!links) return true;
-  if (!config_setting_is_group(links)) return wrong_type(r, links, "a group `{ ... }`");
+  if (!links)
+    return true;
+  if (!config_setting_is_group(links))
+    return wrong_type(r, links, "a group `{ ... }`");
   bool good = check_keys(r, links, "`links`", link_keys, 2);
   const config_setting_t *item = config_setting_get_member(links, "bandwidth");
-  if (item && (config_setting_type(item) != CONFIG_TYPE_STRING ||
-               !scaled(config_setting_get_string(item), rates, rate_factors, 8,
-                       &r->cluster.bandwidth)))
+  if (item &&
+      (config_setting_type(item) != CONFIG_TYPE_STRING ||
+       !scaled(config_setting_get_string(item), rates, rate_factors, 8, &r->cluster.bandwidth)))
     good = wrong_type(r, item, "a rate such as \"100Gb/s\" (bits) or \"12GB/s\" (bytes)");
   item = config_setting_get_member(links, "latency");
-  if (item && (config_setting_type(item) != CONFIG_TYPE_STRING ||
-               !scaled(config_setting_get_string(item), times, time_factors, 4,
-                       &r->cluster.latency)))
+  if (item &&
+      (config_setting_type(item) != CONFIG_TYPE_STRING ||
+       !scaled(config_setting_get_string(item), times, time_factors, 4, &r->cluster.latency)))
     good = wrong_type(r, item, "a time such as \"5us\"");
   return good;
 }
@@ -265,7 +281,8 @@ static bool read_links(struct reader *r, const config_setting_t *root) {
 static bool read_chief(struct reader *r, const config_setting_t *root) {
   const config_setting_t *item = config_setting_get_member(root, "chief");
   dtg_cluster_default_chief(&r->cluster);
-  if (!item) return true;
+  if (!item)
+    return true;
   if (config_setting_type(item) != CONFIG_TYPE_STRING)
     return wrong_type(r, item, "a task such as \"/job:worker/task:0\"");
   const char *text = config_setting_get_string(item);
@@ -273,9 +290,11 @@ static bool read_chief(struct reader *r, const config_setting_t *root) {
     const struct dtg_job *job = &r->cluster.jobs[j];
     char *prefix = dtg_arena_printf(&r->ctx->arena, "/job:%s/task:", job->name), *end;
     size_t length = strlen(prefix);
-    if (strncmp(text, prefix, length) != 0) continue;
+    if (strncmp(text, prefix, length) != 0)
+      continue;
     unsigned long task = strtoul(text + length, &end, 10);
-    if (end == text + length || *end || task >= job->task_count) break;
+    if (end == text + length || *end || task >= job->task_count)
+      break;
     r->cluster.chief_job = j;
     r->cluster.chief_task = (uint32_t)task;
     return true;
@@ -290,18 +309,22 @@ static bool read_chief(struct reader *r, const config_setting_t *root) {
 static bool read_cpu_arch(struct reader *r, const config_setting_t *root) {
   const config_setting_t *item = config_setting_get_member(root, "cpu_arch");
   r->cluster.cpu_arch = r->native_arch;
-  if (!item) return true;
+  if (!item)
+    return true;
   if (config_setting_type(item) != CONFIG_TYPE_STRING)
     return wrong_type(r, item, "an instruction set such as \"x86-64-v3\"");
   const char *arch = text_of(r, item);
-  if (!dtg_cluster_check_arch(r->ctx, span_of(r, item), arch)) return false;
-  if (strcmp(arch, "native") != 0) r->cluster.cpu_arch = arch;
+  if (!dtg_cluster_check_arch(r->ctx, span_of(r, item), arch))
+    return false;
+  if (strcmp(arch, "native") != 0)
+    r->cluster.cpu_arch = arch;
   return true;
 }
 
 static bool read_root(struct reader *r, const config_setting_t *root) {
   bool good = check_keys(r, root, "the cluster spec", top_keys, 4);
-  if (!read_jobs(r, root)) return false;
+  if (!read_jobs(r, root))
+    return false;
   good &= check_addresses(r);
   good &= read_links(r, root);
   good &= read_chief(r, root);
@@ -312,7 +335,8 @@ static bool read_root(struct reader *r, const config_setting_t *root) {
 // libconfig would open files named by @include; the spec is one file here.
 static bool has_include(struct reader *r, const char *text) {
   const char *found = strstr(text, "@include");
-  if (!found || (found != text && found[-1] != '\n')) return false;
+  if (!found || (found != text && found[-1] != '\n'))
+    return false;
   uint32_t at = (uint32_t)(found - text);
   dtg_error(&r->ctx->diags, (struct dtg_span){r->file, at, at + 8},
             "a cluster spec is one file: `@include` is not read");
@@ -322,9 +346,11 @@ static bool has_include(struct reader *r, const char *text) {
 bool dtg_cluster_read(struct dtg_ctx *ctx, const char *file, const char *native_arch,
                       struct dtg_cluster *out) {
   struct reader r = {.ctx = ctx, .native_arch = native_arch};
-  if (!dtg_source_load(&ctx->sources, &ctx->diags, file, DTG_SPAN_NONE, &r.file)) return false;
+  if (!dtg_source_load(&ctx->sources, &ctx->diags, file, DTG_SPAN_NONE, &r.file))
+    return false;
   const char *text = dtg_source_get(&ctx->sources, r.file)->text;
-  if (has_include(&r, text)) return false;
+  if (has_include(&r, text))
+    return false;
   config_t config;
   config_init(&config);
   bool good = false;
@@ -338,7 +364,8 @@ bool dtg_cluster_read(struct dtg_ctx *ctx, const char *file, const char *native_
     good = read_root(&r, config_root_setting(&config));
   }
   config_destroy(&config);
-  if (good) *out = r.cluster;
+  if (good)
+    *out = r.cluster;
   return good;
 }
 

@@ -5,15 +5,16 @@
  *
  * A kernel is a list of instructions in one array; loops hold the ids of the instructions of their
  * body in order. The meaning is scalar: one instruction, one value. A VECTOR loop promises that its
- * iterations are independent (but for accumulators), so a backend runs W at a time; values from outside
- * the loop are splat. The tail of a vector loop is the same code under a mask, so an element gets the
- * same bits wherever it lies. Nothing is contracted: FMA is an instruction of its own.
+ * iterations are independent (but for accumulators), so a backend runs W at a time; values from
+ * outside the loop are splat. The tail of a vector loop is the same code under a mask, so an
+ * element gets the same bits wherever it lies. Nothing is contracted: FMA is an instruction of its
+ * own.
  *
- * Accumulators: CG_ACC_NEW declares one in the scope where it stands, CG_ACC_ADD combines a value into
- * it from an inner loop, CG_ACC_READ (after those loops, in the scope of the declaration) gives the
- * result. If a VECTOR loop lies between declaration and update, the backend keeps CG_UNROLL vectors of
- * lanes (fixed by the plan's cpu_arch, never by the extent) and combines them by a fixed binary tree at
- * the read; that is the "kernel's fixed order" of semantics.md.
+ * Accumulators: CG_ACC_NEW declares one in the scope where it stands, CG_ACC_ADD combines a value
+ * into it from an inner loop, CG_ACC_READ (after those loops, in the scope of the declaration)
+ * gives the result. If a VECTOR loop lies between declaration and update, the backend keeps
+ * CG_UNROLL vectors of lanes (fixed by the plan's cpu_arch, never by the extent) and combines them
+ * by a fixed binary tree at the read; that is the "kernel's fixed order" of semantics.md.
  *
  * The outermost loop is PARALLEL: the compiled function runs iterations [begin, end) of it, so that
  * threads can share a kernel; its extent is `tiles`. Iterations are independent and the bits do not
@@ -37,54 +38,81 @@ enum cg_accumulate {
   CG_ACCUMULATE_NONE,
   CG_ACCUMULATE_SUM,
   CG_ACCUMULATE_PROD,
-  CG_ACCUMULATE_MAX, /* NaN wins */
-  CG_ACCUMULATE_MIN, /* NaN wins */
+  CG_ACCUMULATE_MAX,    /* NaN wins */
+  CG_ACCUMULATE_MIN,    /* NaN wins */
   CG_ACCUMULATE_ARGMAX, /* operands value, index (i64); the lowest index wins a tie, NaN beats all;
                          * reads the index */
   CG_ACCUMULATE_ARGMIN
 };
 
-/* The scalar type of a value. Memory types are dtg_dtype; bf16 and u8 and bool are widened by CG_CAST
- * after a load: a load yields the memory type. Compare results are CG bool = DTG_BOOL. */
+/* The scalar type of a value. Memory types are dtg_dtype; bf16 and u8 and bool are widened by
+ * CG_CAST after a load: a load yields the memory type. Compare results are CG bool = DTG_BOOL. */
 enum cg_op {
   /* structure */
-  CG_LOOP,    /* loop field */
-  CG_INDEX,   /* the loop's iteration number as i64: 0 .. extent-1, plus its start (see cg_loop) */
+  CG_LOOP,  /* loop field */
+  CG_INDEX, /* the loop's iteration number as i64: 0 .. extent-1, plus its start (see cg_loop) */
   /* memory: buffer, affine address, optional dynamic index */
   CG_LOAD,
-  CG_STORE,   /* operand 0 = value */
+  CG_STORE, /* operand 0 = value */
   /* accumulators */
-  CG_ACC_NEW, /* accumulate, dtype */
-  CG_ACC_ADD, /* operand 0 = accumulator, 1 = value, 2 = index (arg kinds) */
-  CG_ACC_READ,/* operand 0 = accumulator; arg kinds give i64 */
+  CG_ACC_NEW,  /* accumulate, dtype */
+  CG_ACC_ADD,  /* operand 0 = accumulator, 1 = value, 2 = index (arg kinds) */
+  CG_ACC_READ, /* operand 0 = accumulator; arg kinds give i64 */
   /* values */
-  CG_CONST,   /* f (floats) or i (integers, bool) */
-  CG_ADD, CG_SUB, CG_MUL, CG_DIV, CG_REM, /* integers wrap; division truncates, x / 0 = x rem 0 = 0;
-                                           * floats: IEEE, REM = fmod */
-  CG_FMA,     /* a * b + c, rounded once; floats */
-  CG_MIN, CG_MAX, /* NaN wins; of equal zeros the first; integers as signed (u8 unsigned) */
-  CG_NEG, CG_ABS, CG_FLOOR, CG_SQRT,
-  CG_EQ, CG_NE, CG_LT, CG_LE, CG_GT, CG_GE, /* bool; ordered, but NE is unordered */
-  CG_AND, CG_OR, CG_XOR, CG_NOT,            /* bool, and bitwise for integers */
-  CG_SHL, CG_SHR,                           /* i32/i64, SHR is logical; count modulo the width */
+  CG_CONST, /* f (floats) or i (integers, bool) */
+  CG_ADD,
+  CG_SUB,
+  CG_MUL,
+  CG_DIV,
+  CG_REM, /* integers wrap; division truncates, x / 0 = x rem 0 = 0;
+           * floats: IEEE, REM = fmod */
+  CG_FMA, /* a * b + c, rounded once; floats */
+  CG_MIN,
+  CG_MAX, /* NaN wins; of equal zeros the first; integers as signed (u8 unsigned) */
+  CG_NEG,
+  CG_ABS,
+  CG_FLOOR,
+  CG_SQRT,
+  CG_EQ,
+  CG_NE,
+  CG_LT,
+  CG_LE,
+  CG_GT,
+  CG_GE, /* bool; ordered, but NE is unordered */
+  CG_AND,
+  CG_OR,
+  CG_XOR,
+  CG_NOT, /* bool, and bitwise for integers */
+  CG_SHL,
+  CG_SHR,     /* i32/i64, SHR is logical; count modulo the width */
   CG_SELECT,  /* operand 0 bool ? 1 : 2 */
   CG_CAST,    /* to dtype; float to integer truncates and saturates, NaN gives 0; integer to integer
                * wraps; to bool: != 0; to bf16: to f32, then nearest even */
   CG_BITCAST, /* same size, not bool */
   /* math, f32 and f64, error bounds in codegen/llvm/math.h */
-  CG_EXP, CG_LOG, CG_TANH, CG_SIGMOID, CG_ERF, CG_SIN, CG_COS, CG_POW, CG_LOG1P, CG_EXPM1,
-  /* Philox 4x32-10: operands key (i64), counter low (i64), counter high (i64); `i` = word 0..3 of the
-   * result, as i32. key = low 32 bits then high 32 bits; counter words likewise. */
+  CG_EXP,
+  CG_LOG,
+  CG_TANH,
+  CG_SIGMOID,
+  CG_ERF,
+  CG_SIN,
+  CG_COS,
+  CG_POW,
+  CG_LOG1P,
+  CG_EXPM1,
+  /* Philox 4x32-10: operands key (i64), counter low (i64), counter high (i64); `i` = word 0..3 of
+   * the result, as i32. key = low 32 bits then high 32 bits; counter words likewise. */
   CG_PHILOX,
-  /* Run-time check: operand 0 bool must hold, else the first failure is recorded in the task's fault
-   * record with operand 1 (i64: element position) and operand 2 (i64: the value); `i` = fault code.
-   * The kernel goes on, so a checked index must be clamped (CG_MIN, CG_MAX) before it addresses. */
+  /* Run-time check: operand 0 bool must hold, else the first failure is recorded in the task's
+   * fault record with operand 1 (i64: element position) and operand 2 (i64: the value); `i` = fault
+   * code. The kernel goes on, so a checked index must be clamped (CG_MIN, CG_MAX) before it
+   * addresses. */
   CG_CHECK,
   CG_OP_COUNT
 };
 
-/* Address in elements: base + sum coef[l] * index(loop l) + dynamic_coef * dynamic. `loops` are the ids
- * of CG_LOOP instructions. */
+/* Address in elements: base + sum coef[l] * index(loop l) + dynamic_coef * dynamic. `loops` are the
+ * ids of CG_LOOP instructions. */
 struct cg_address {
   uint32_t buffer; /* index into the kernel's buffers */
   int64_t base;
@@ -100,9 +128,9 @@ struct cg_address {
 struct cg_loop {
   enum cg_loop_kind kind;
   int64_t extent;
-  /* Blocked loops: iterations run from outer*extent to min(total, (outer+1)*extent) where outer is the
-   * index of loop `block_of`; CG_INDEX and addresses then see the absolute number. CG_NO_VALUE: 0 to
-   * extent. */
+  /* Blocked loops: iterations run from outer*extent to min(total, (outer+1)*extent) where outer is
+   * the index of loop `block_of`; CG_INDEX and addresses then see the absolute number. CG_NO_VALUE:
+   * 0 to extent. */
   uint32_t block_of;
   int64_t total;
   DTG_VEC(uint32_t) body; /* instruction ids in order */
@@ -123,22 +151,22 @@ struct cg_inst {
 };
 
 struct cg_buffer {
-  const char *name;     /* for comments: variable or path */
+  const char *name; /* for comments: variable or path */
   enum dtg_dtype dtype;
   int64_t elements;
   bool written;
   bool read;
-  /* Writes may lie on this input buffer's memory (same element, read before it is written at the same
-   * iteration); CG_NO_VALUE: none. A hint for the schedule's in-place decision. */
+  /* Writes may lie on this input buffer's memory (same element, read before it is written at the
+   * same iteration); CG_NO_VALUE: none. A hint for the schedule's in-place decision. */
   uint32_t may_alias;
 };
 
 enum cg_kernel_kind { CG_KERNEL_LOOPS, CG_KERNEL_GEMM };
 
 /* C[b] = op(A[b]) op(B[b]) + beta * C[b], row-major f32. Buffers 0, 1, 2 = A, B, C. Strides between
- * matrices of a batch in elements (0: the same matrix). Computed by a library, one thread a call; the
- * tiles are the batch entries times `row_tiles`, each `tile_rows` rows of C (the last may be short),
- * which the compiler fixed. */
+ * matrices of a batch in elements (0: the same matrix). Computed by a library, one thread a call;
+ * the tiles are the batch entries times `row_tiles`, each `tile_rows` rows of C (the last may be
+ * short), which the compiler fixed. */
 struct cg_gemm {
   int64_t batch, m, n, k;
   int64_t stride_a, stride_b, stride_c;

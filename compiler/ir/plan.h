@@ -1,8 +1,8 @@
 /* The plan: what runs, in which order, at which offsets.
  *
- * Purpose: the result of stage 10 (schedule), completed by stage 11 (kernels), read by stages 12 and 13
- * and by the tools. One plan describes one class of equal devices. Ownership: an arena of the
- * compilation. Threads: none.
+ * Purpose: the result of stage 10 (schedule), completed by stage 11 (kernels), read by stages 12
+ * and 13 and by the tools. One plan describes one class of equal devices. Ownership: an arena of
+ * the compilation. Threads: none.
  */
 #ifndef DTG_IR_PLAN_H
 #define DTG_IR_PLAN_H
@@ -20,11 +20,11 @@ enum dtg_space {
 };
 
 enum dtg_scalar { /* order of struct dtr_scalars */
-  DTG_SCALAR_STEP,
-  DTG_SCALAR_UPDATES,
-  DTG_SCALAR_TOTAL_STEPS,
-  DTG_SCALAR_SHARD,
-  DTG_SCALAR_SEED
+                  DTG_SCALAR_STEP,
+                  DTG_SCALAR_UPDATES,
+                  DTG_SCALAR_TOTAL_STEPS,
+                  DTG_SCALAR_SHARD,
+                  DTG_SCALAR_SEED
 };
 
 struct dtg_location {
@@ -37,31 +37,32 @@ struct dtg_location {
 struct dtg_plan_buffer {
   uint32_t node;
   struct dtg_location at;
-  int64_t bytes;               /* rounded up to 64 */
-  /* Live range in steps, inclusive; arena buffers only. What is read after the last step (outputs) has
-   * the number of steps as its last one. */
+  int64_t bytes; /* rounded up to 64 */
+  /* Live range in steps, inclusive; arena buffers only. What is read after the last step (outputs)
+   * has the number of steps as its last one. */
   uint32_t first_step, last_step;
-  uint32_t in_place_of;        /* buffer whose memory it took over; DTG_NO_NODE */
+  uint32_t in_place_of; /* buffer whose memory it took over; DTG_NO_NODE */
 };
 
 /* One launch. */
 struct dtg_plan_step {
   uint32_t group;  /* fusion group of the graph */
   uint32_t kernel; /* index into plan->kernels */
-  DTG_VEC(struct dtg_location) args; /* one per kernel buffer, in order; gemm: A, B, C, and scratch if
-                                        the library needs some */
+  DTG_VEC(struct dtg_location)
+  args;                    /* one per kernel buffer, in order; gemm: A, B, C, and scratch if
+                              the library needs some */
   DTG_VEC(uint32_t) nodes; /* per argument: the node whose value lies there; DTG_NO_NODE: scratch */
 };
 
 struct dtg_groups; /* compiler/ir/group.h */
 
 struct dtg_plan_function {
-  const char *name; /* "train", "eval", "tail", "update" */
-  const struct dtg_graph *graph;  /* NULL: the module has no such graph */
+  const char *name;                /* "train", "eval", "tail", "update" */
+  const struct dtg_graph *graph;   /* NULL: the module has no such graph */
   const struct dtg_groups *groups; /* of the graph */
   DTG_VEC(struct dtg_plan_buffer) buffers;
   DTG_VEC(struct dtg_plan_step) steps;
-  int64_t arena_bytes;    /* planned size */
+  int64_t arena_bytes;     /* planned size */
   int64_t live_peak_bytes; /* largest live set: the lower bound */
   uint32_t live_peak_step;
 };

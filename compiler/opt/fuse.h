@@ -17,7 +17,7 @@ struct dtg_fuse {
   struct dtg_links *links;
   DTG_VEC(struct dtg_fuse_group) groups;
   const char **owners; /* per node; NULL: the graph is no update */
-  uint32_t *stamp; /* per group: last search that came by */
+  uint32_t *stamp;     /* per group: last search that came by */
   uint32_t search;
 };
 

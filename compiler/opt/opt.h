@@ -2,10 +2,10 @@
  *
  * Purpose: simplify, fold, cse and dce make the graph small; fuse gives the nodes of one kernel one
  * group. Each pass walks a graph and builds a new one (fuse ends by writing `group`). No pass
- * changes a value: NaN, infinities, signed zeros and rounding stay what they were, but for sums: the
- * order in which a kernel adds follows from its loops (compiler/ir/kernel.h), and what a sum is fused
- * with decides which axes are walked as one. Ownership: the new graphs live in the arena of the old
- * ones. Threads: none.
+ * changes a value: NaN, infinities, signed zeros and rounding stay what they were, but for sums:
+ * the order in which a kernel adds follows from its loops (compiler/ir/kernel.h), and what a sum is
+ * fused with decides which axes are walked as one. Ownership: the new graphs live in the arena of
+ * the old ones. Threads: none.
  */
 #ifndef DTG_OPT_OPT_H
 #define DTG_OPT_OPT_H

@@ -11,10 +11,13 @@ struct json {
 };
 
 static void set(json_t *object, const char *key, json_t *value) {
-  if (json_object_set_new(object, key, value) != 0) dtg_bug("JSON key `%s` has no value", key);
+  if (json_object_set_new(object, key, value) != 0)
+    dtg_bug("JSON key `%s` has no value", key);
 }
 
-static json_t *text(const char *value) { return value ? json_string(value) : json_null(); }
+static json_t *text(const char *value) {
+  return value ? json_string(value) : json_null();
+}
 
 static json_t *device(struct json *j, uint32_t index) {
   return text(dtg_cluster_device_name(&j->arena, j->in->replication->cluster, index));
@@ -116,7 +119,8 @@ static json_t *chief_only(void) {
   static const char *const work[] = {"initial values or restore", "checkpoints", "evaluation",
                                      "summaries"};
   json_t *out = json_array();
-  for (size_t i = 0; i < sizeof work / sizeof *work; i++) json_array_append_new(out, text(work[i]));
+  for (size_t i = 0; i < sizeof work / sizeof *work; i++)
+    json_array_append_new(out, text(work[i]));
   return out;
 }
 
@@ -251,7 +255,8 @@ static json_t *functions(struct json *j) {
   json_t *out = json_array();
   for (int i = 0; i < DTG_PLAN_FUNCTIONS; i++) {
     const struct dtg_plan_function *f = &j->in->plan->functions[i];
-    if (!f->graph) continue;
+    if (!f->graph)
+      continue;
     json_t *row = json_object();
     set(row, "name", text(f->name));
     set(row, "nodes", json_integer((json_int_t)f->graph->nodes.len));
@@ -287,8 +292,9 @@ static json_t *memory(struct json *j) {
   const struct dtg_replication *r = j->in->replication;
   struct dtg_report_memory m = dtg_report_memory(j->in);
   json_t *out = json_array();
-  json_array_append_new(out, memory_row(j, dtg_replica_device(r, 0),
-                                        r->single ? "replica and owner" : "replica", r->replicas, &m));
+  json_array_append_new(out,
+                        memory_row(j, dtg_replica_device(r, 0),
+                                   r->single ? "replica and owner" : "replica", r->replicas, &m));
   for (uint32_t i = 0; i < r->owners.len && !r->single; i++) {
     m = dtg_report_owner_memory(j->in, i);
     json_array_append_new(out, memory_row(j, r->owners.data[i], "owner", 1, &m));
@@ -326,7 +332,8 @@ void dtg_report_json(const struct dtg_report_input *input, const char *plan_id,
   set(root, "functions", functions(&j));
   set(root, "memory", memory(&j));
   char *dumped = json_dumps(root, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
-  if (!dumped) dtg_bug("the plan is not valid JSON text");
+  if (!dumped)
+    dtg_bug("the plan is not valid JSON text");
   dtg_strbuf_puts(out, dumped);
   dtg_strbuf_putc(out, '\n');
   free(dumped);

@@ -1,12 +1,15 @@
 #include "compiler/report/report.h"
 
-static int64_t max(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t max(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
 
 // The runtime's rule: with one thread the tree needs a block per level and the one being computed;
 // with more, subtrees wait for each other: a stack per thread, at most one block a shard.
 static int64_t tree_blocks(int64_t shards, int64_t threads) {
   int64_t levels = 1;
-  for (int64_t n = 1; n < shards; n *= 2) levels++;
+  for (int64_t n = 1; n < shards; n *= 2)
+    levels++;
   int64_t blocks = threads * levels;
   return blocks < shards ? blocks : shards;
 }
@@ -19,13 +22,18 @@ struct dtg_report_memory dtg_report_memory(const struct dtg_report_input *in) {
   for (size_t v = 0; v < plan->module->variables.len; v++) {
     const struct dtg_variable *variable = &plan->module->variables.data[v];
     int64_t bytes = dtg_type_bytes(&variable->type);
-    if (variable->kind == DTG_VARIABLE_PARAM) m.parameters += bytes;
-    if (variable->kind == DTG_VARIABLE_STATE) m.states += bytes;
-    if (variable->kind == DTG_VARIABLE_SLOT && r->single) m.slots += bytes;
+    if (variable->kind == DTG_VARIABLE_PARAM)
+      m.parameters += bytes;
+    if (variable->kind == DTG_VARIABLE_STATE)
+      m.states += bytes;
+    if (variable->kind == DTG_VARIABLE_SLOT && r->single)
+      m.slots += bytes;
   }
   for (int i = 0; i < DTG_PLAN_FUNCTIONS; i++)
-    if (i != DTG_PLAN_UPDATE) m.arena = max(m.arena, plan->functions[i].arena_bytes);
-  if (r->single) m.update_arena = plan->functions[DTG_PLAN_UPDATE].arena_bytes;
+    if (i != DTG_PLAN_UPDATE)
+      m.arena = max(m.arena, plan->functions[i].arena_bytes);
+  if (r->single)
+    m.update_arena = plan->functions[DTG_PLAN_UPDATE].arena_bytes;
   m.contribution = plan->contribution_bytes;
   m.contribution_blocks = tree_blocks(r->shards / r->replicas, in->threads);
   for (size_t i = 0; i < model->inputs.len; i++)
@@ -36,7 +44,8 @@ struct dtg_report_memory dtg_report_memory(const struct dtg_report_input *in) {
   return m;
 }
 
-struct dtg_report_memory dtg_report_owner_memory(const struct dtg_report_input *in, uint32_t owner) {
+struct dtg_report_memory dtg_report_owner_memory(const struct dtg_report_input *in,
+                                                 uint32_t owner) {
   const struct dtg_owner_load *load = &in->partition->loads.data[owner];
   struct dtg_report_memory m = {.parameters = load->values - load->states,
                                 .states = load->states,
@@ -69,7 +78,8 @@ int64_t dtg_report_task_memory(const struct dtg_report_input *in, const struct d
     replicas = dtg_report_memory(in).total * devices->inner;
   for (size_t i = 0; i < r->owners.len && !r->single; i++) {
     uint32_t device = r->owners.data[i];
-    if (device < job->first_device || device >= end) continue;
+    if (device < job->first_device || device >= end)
+      continue;
     largest = max(largest, owners_of_task(in, job, (device - job->first_device) / each));
   }
   return replicas + largest;
@@ -83,7 +93,8 @@ double dtg_report_imbalance(const struct dtg_report_input *in) {
     double load = (double)(l->values + l->slots) +
                   (double)l->push * (double)in->replication->partial_sums.all +
                   (double)l->publish * in->replication->replicas;
-    if (load > most) most = load;
+    if (load > most)
+      most = load;
     sum += load;
   }
   return sum > 0 ? most * (double)p->loads.len / sum : 1;
@@ -93,7 +104,8 @@ int64_t dtg_report_traffic(const struct dtg_report_input *in) {
   int64_t total = 0;
   for (size_t i = 0; i < in->partition->sends.len; i++) {
     int64_t bytes = dtg_transfer_total(&in->partition->sends.data[i]);
-    if (__builtin_add_overflow(total, bytes, &total)) return INT64_MAX;
+    if (__builtin_add_overflow(total, bytes, &total))
+      return INT64_MAX;
   }
   return total;
 }

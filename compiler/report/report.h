@@ -19,7 +19,7 @@ struct dtg_report_input {
   const struct dtg_replication *replication;
   const struct dtg_partition *partition;
   const struct dtg_plan *plan;
-  uint32_t threads; // assumed for the memory table, per device
+  uint32_t threads;          // assumed for the memory table, per device
   int64_t owner_arena_bytes; // of the update by slices; 0: one device
 };
 
@@ -29,8 +29,8 @@ void dtg_report_json(const struct dtg_report_input *input, const char *plan_id,
                      const char *model_id, struct dtg_strbuf *out);
 void dtg_report_dot(const struct dtg_report_input *input, struct dtg_strbuf *out);
 
-// What each device of a class holds, in bytes. With one replica that owns everything the two roles share
-// the variables; else a device may be a replica and an owner, and holds both.
+// What each device of a class holds, in bytes. With one replica that owns everything the two roles
+// share the variables; else a device may be a replica and an owner, and holds both.
 struct dtg_report_memory {
   int64_t parameters, states, slots; // replica: its copy; owner: its slices
   int64_t arena;                     // replica: per thread: the larger of train and evaluation

@@ -74,9 +74,11 @@ static void put_replicas(struct text *t) {
     const struct dtg_replica_family *f = &r->families.data[i];
     uint32_t count = dtg_device_set_count(&f->devices);
     const char *name = device_text(t, f->devices.base);
-    if (count > 1) name = dtg_arena_printf(&t->arena, "%s x%u", name, count);
+    if (count > 1)
+      name = dtg_arena_printf(&t->arena, "%s x%u", name, count);
     dtg_strbuf_printf(t->out, "  %-38s replica%s %u", name, count == 1 ? "" : "s", f->first);
-    if (count > 1) dtg_strbuf_printf(t->out, "..%u", f->first + count - 1);
+    if (count > 1)
+      dtg_strbuf_printf(t->out, "..%u", f->first + count - 1);
     dtg_strbuf_printf(t->out, ", %lld shard%s each (%s)\n", (long long)(r->shards / r->replicas),
                       r->shards == r->replicas ? "" : "s", cause_text(t, f->cause));
   }
@@ -87,7 +89,8 @@ static const char *owner_causes(struct text *t, uint32_t device) {
   const struct dtg_replication *r = t->in->replication;
   const char *list = "";
   for (size_t i = 0; i < r->slices.len; i++) {
-    if (r->slices.data[i].owner != device) continue;
+    if (r->slices.data[i].owner != device)
+      continue;
     const char *cause = cause_text(t, r->slices.data[i].cause);
     if (!strstr(list, cause))
       list = dtg_arena_printf(&t->arena, "%s%s%s", list, *list ? "; " : "", cause);
@@ -101,7 +104,8 @@ static void put_owners(struct text *t) {
     const struct dtg_owner_load *load = &p->loads.data[i];
     dtg_strbuf_printf(t->out, "  %-38s owner of %u slice%s, %s", device_text(t, load->device),
                       load->slices, load->slices == 1 ? "" : "s", bytes_text(t, load->values));
-    if (load->slots) dtg_strbuf_printf(t->out, " and slots %s", bytes_text(t, load->slots));
+    if (load->slots)
+      dtg_strbuf_printf(t->out, " and slots %s", bytes_text(t, load->slots));
     dtg_strbuf_printf(t->out, " (%s)\n", owner_causes(t, load->device));
   }
   if (p->loads.len > OWNERS_SHOWN)
@@ -118,16 +122,17 @@ static void put_clients(struct text *t) {
   for (size_t i = 0; i < r->client_families.len; i++) {
     const struct dtg_client_family *f = &r->client_families.data[i];
     const char *name = dtg_task_name(&t->arena, r->cluster, f->task);
-    if (f->count > 1) name = dtg_arena_printf(&t->arena, "%s x%u", name, f->count);
+    if (f->count > 1)
+      name = dtg_arena_printf(&t->arena, "%s x%u", name, f->count);
     if (r->clients == 1)
       dtg_strbuf_printf(t->out,
                         "  %-38s holds the one graph of %u replica%s, reads the data, feeds them, "
                         "starts every step\n",
                         name, r->replicas, r->replicas == 1 ? "" : "s");
     else
-      dtg_strbuf_printf(t->out,
-                        "  %-38s a graph of %u replica%s each, reads its own rows, runs its own loop\n",
-                        name, f->replicas_each, f->replicas_each == 1 ? "" : "s");
+      dtg_strbuf_printf(
+          t->out, "  %-38s a graph of %u replica%s each, reads its own rows, runs its own loop\n",
+          name, f->replicas_each, f->replicas_each == 1 ? "" : "s");
   }
   dtg_strbuf_printf(t->out,
                     "  only the chief, %s: initial values or restore, checkpoints, evaluation, "
@@ -149,7 +154,8 @@ static void put_devices(struct text *t) {
 static const char *owner_text(struct text *t, uint32_t variable) {
   size_t count;
   const struct dtg_slice *slices = dtg_variable_slices(t->in->replication, variable, &count);
-  if (count == 1) return device_text(t, slices->owner);
+  if (count == 1)
+    return device_text(t, slices->owner);
   return dtg_arena_printf(&t->arena, "%zu slices", count);
 }
 
@@ -158,7 +164,8 @@ static void put_slices(struct text *t, uint32_t variable) {
   const struct dtg_slice *slices = dtg_variable_slices(t->in->replication, variable, &count);
   const struct dtg_shape *shape = &t->in->plan->module->variables.data[variable].type.shape;
   int64_t width = shape->rank == 0 ? 1 : dtg_shape_count(shape) / shape->dims[0];
-  if (count < 2 || t->in->plan->module->variables.data[variable].kind == DTG_VARIABLE_SLOT) return;
+  if (count < 2 || t->in->plan->module->variables.data[variable].kind == DTG_VARIABLE_SLOT)
+    return;
   for (size_t i = 0; i < count && i < SLICES_SHOWN; i++)
     dtg_strbuf_printf(t->out, "      rows %lld..%lld on %s\n", (long long)(slices[i].first / width),
                       (long long)((slices[i].first + slices[i].elements) / width - 1),
@@ -170,20 +177,21 @@ static void put_slices(struct text *t, uint32_t variable) {
 static void put_variables(struct text *t) {
   const struct dtg_module *module = t->in->plan->module;
   static const char *const kinds[] = {"parameter", "state", "slot"};
-  if (module->variables.len == 0) return;
+  if (module->variables.len == 0)
+    return;
   int width = 9;
   for (size_t v = 0; v < module->variables.len; v++)
     if ((int)strlen(module->variables.data[v].path) > width)
       width = (int)strlen(module->variables.data[v].path);
-  if (width > 48) width = 48;
+  if (width > 48)
+    width = 48;
   dtg_strbuf_printf(t->out, "\n%-*s  %-9s  %-16s %10s  owner\n", width + 2, "variables", "kind",
                     "type", "bytes");
   for (size_t v = 0; v < module->variables.len; v++) {
     const struct dtg_variable *variable = &module->variables.data[v];
     dtg_strbuf_printf(t->out, "  %-*s  %-9s  %-16s %10lld  %s\n", width, variable->path,
                       kinds[variable->kind], type_text(t, &variable->type),
-                      (long long)dtg_type_bytes(&variable->type),
-                      owner_text(t, (uint32_t)v));
+                      (long long)dtg_type_bytes(&variable->type), owner_text(t, (uint32_t)v));
     put_slices(t, (uint32_t)v);
   }
 }
@@ -204,14 +212,17 @@ static void put_partial_sums(struct text *t) {
 static void put_reductions(struct text *t) {
   const struct dtg_replication *r = t->in->replication;
   int64_t bytes = 0;
-  for (size_t i = 0; i < r->reductions.len; i++) bytes += dtg_type_bytes(&r->reductions.data[i].type);
-  if (r->reductions.len == 0) return;
+  for (size_t i = 0; i < r->reductions.len; i++)
+    bytes += dtg_type_bytes(&r->reductions.data[i].type);
+  if (r->reductions.len == 0)
+    return;
   dtg_strbuf_printf(t->out,
                     "\nreductions\n  %zu tensors, %s a shard, over %lld shard%s by the fixed tree; "
                     "sent between devices: %s\n",
                     r->reductions.len, bytes_text(t, bytes), (long long)r->shards,
                     r->shards == 1 ? "" : "s", bytes_text(t, dtg_report_traffic(t->in)));
-  if (!r->single) put_partial_sums(t);
+  if (!r->single)
+    put_partial_sums(t);
 }
 
 static const char *ends_text(struct text *t, const struct dtg_ends *ends) {
@@ -232,14 +243,15 @@ enum { TRANSFERS_SHOWN = 64 };
 
 static void put_transfers(struct text *t) {
   const struct dtg_partition *p = t->in->partition;
-  if (t->in->replication->single || p->sends.len == 0) return;
+  if (t->in->replication->single || p->sends.len == 0)
+    return;
   dtg_strbuf_printf(t->out, "\n%-10s %-26s %-26s %9s %14s\n", "a step", "from", "to", "messages",
                     "bytes of each");
   for (size_t i = 0; i < p->sends.len && i < TRANSFERS_SHOWN; i++) {
     const struct dtg_transfer *s = &p->sends.data[i];
     dtg_strbuf_printf(t->out, "  %-8s %-26s %-26s %9llu %14lld\n", dtg_transfer_name(s->kind),
-                      ends_text(t, &s->from), ends_text(t, &s->to),
-                      (unsigned long long)s->messages, (long long)s->bytes);
+                      ends_text(t, &s->from), ends_text(t, &s->to), (unsigned long long)s->messages,
+                      (long long)s->bytes);
   }
   if (p->sends.len > TRANSFERS_SHOWN)
     dtg_strbuf_printf(t->out, "  and %zu more\n", p->sends.len - TRANSFERS_SHOWN);
@@ -255,7 +267,8 @@ static void put_functions(struct text *t) {
                     "products", "arena", "live");
   for (int i = 0; i < DTG_PLAN_FUNCTIONS; i++) {
     const struct dtg_plan_function *f = &t->in->plan->functions[i];
-    if (!f->graph) continue;
+    if (!f->graph)
+      continue;
     size_t products = 0;
     for (size_t s = 0; s < f->steps.len; s++)
       products += t->in->plan->kernels.data[f->steps.data[s].kernel]->kind == CG_KERNEL_GEMM;
@@ -266,7 +279,8 @@ static void put_functions(struct text *t) {
 }
 
 static void put_amount(struct text *t, const char *what, int64_t bytes) {
-  if (bytes) dtg_strbuf_printf(t->out, "  %-26s %12s\n", what, bytes_text(t, bytes));
+  if (bytes)
+    dtg_strbuf_printf(t->out, "  %-26s %12s\n", what, bytes_text(t, bytes));
 }
 
 static void put_amounts(struct text *t, const struct dtg_report_memory *m) {
@@ -295,7 +309,8 @@ static void put_owner_memory(struct text *t) {
   for (uint32_t i = 1; i < count; i++)
     if (dtg_report_owner_memory(t->in, i).total > dtg_report_owner_memory(t->in, largest).total)
       largest = i;
-  if (count == 0) return;
+  if (count == 0)
+    return;
   struct dtg_report_memory m = dtg_report_owner_memory(t->in, largest);
   dtg_strbuf_printf(t->out, "\nmemory of the %sowner %s\n", count > 1 ? "largest " : "",
                     device_text(t, t->in->partition->loads.data[largest].device));
@@ -310,7 +325,8 @@ static void put_memory(struct text *t) {
                     device_text(t, dtg_replica_device(r, 0)), each, t->in->threads,
                     t->in->threads == 1 ? "" : "s");
   put_amounts(t, &m);
-  if (!r->single) put_owner_memory(t);
+  if (!r->single)
+    put_owner_memory(t);
 }
 
 void dtg_report_text(const struct dtg_report_input *input, struct dtg_strbuf *out) {

@@ -1,9 +1,9 @@
 /* The contract between the host program that dtgc writes and the runtime.
  *
- * Purpose: the only header both sides include. The host program holds one constant `struct dtr_program`
- * made of static tables, a few functions that call kernels in plan order, and a main that hands it to
- * `dtr_main`. Ownership: tables are constant data of the program. Threads: a frame is used by one
- * thread (and the team that it lends tiles to); the tables are read by all.
+ * Purpose: the only header both sides include. The host program holds one constant `struct
+ * dtr_program` made of static tables, a few functions that call kernels in plan order, and a main
+ * that hands it to `dtr_main`. Ownership: tables are constant data of the program. Threads: a frame
+ * is used by one thread (and the team that it lends tiles to); the tables are read by all.
  *
  * All offsets and sizes are bytes unless a name says otherwise. Every buffer is 64-byte aligned.
  */
@@ -21,8 +21,8 @@ enum dtr_dtype { DTR_F32, DTR_F64, DTR_BF16, DTR_I32, DTR_I64, DTR_U8, DTR_BOOL 
 /* ---- what compiled kernels see ---- */
 
 /* First failed check of a frame; code 0 = none. `position`: flat element position in the checked
- * tensor of the shard; `value`: what was there. LIBRARY is the runtime's own: a matrix product failed;
- * position = its number, value = the library's status. */
+ * tensor of the shard; `value`: what was there. LIBRARY is the runtime's own: a matrix product
+ * failed; position = its number, value = the library's status. */
 enum dtr_fault_code { DTR_FAULT_NONE = 0, DTR_FAULT_RANGE = 1, DTR_FAULT_LIBRARY = 2 };
 struct dtr_fault {
   int64_t code, position, value;
@@ -40,7 +40,8 @@ struct dtr_gemm {
   bool transpose_a, transpose_b;
   float beta;
   int64_t tile_rows, row_tiles;
-  int64_t scratch_bytes; /* per thread, queried when it was compiled; a larger one is refused at start */
+  int64_t scratch_bytes; /* per thread, queried when it was compiled; a larger one is refused at
+                            start */
 };
 
 /* Run-time scalars of a frame; kernels load them as i64 buffers. */
@@ -59,24 +60,25 @@ struct dtr_program;
 
 /* What one call of a generated function works on. */
 struct dtr_frame {
-  char *arena;               /* scratch of this thread, `arena_bytes` of the function */
-  char *variables;           /* parameters, states, slots */
-  char *contribution;        /* train: written by the shard. update: the reduced one, read */
-  char *const *feeds;        /* per model input: the rows of this shard */
+  char *arena;        /* scratch of this thread, `arena_bytes` of the function */
+  char *variables;    /* parameters, states, slots */
+  char *contribution; /* train: written by the shard. update: the reduced one, read */
+  char *const *feeds; /* per model input: the rows of this shard */
   const struct dtr_scalars *scalars;
   struct dtr_fault fault;
   const struct dtr_program *program;
   struct dtr_library *library;
-  struct dtr_team *team;     /* NULL: alone */
-  struct dtr_watch *watch;   /* NULL: off */
-  bool plain;                /* team == NULL and watch == NULL: kernels are called directly */
+  struct dtr_team *team;   /* NULL: alone */
+  struct dtr_watch *watch; /* NULL: off */
+  bool plain;              /* team == NULL and watch == NULL: kernels are called directly */
 };
 typedef void dtr_function(struct dtr_frame *frame);
 
 /* The paths that are not plain; in the runtime. `kernel` indexes program->kernels. */
 void dtr_kernel_run(struct dtr_frame *frame, uint32_t kernel, dtr_kernel_fn *fn,
                     char *const *buffers, int64_t tiles);
-/* Runs program->gemms[gemm] on `a`, `b`, `c`; `scratch` points to gemm.scratch_bytes in the arena. */
+/* Runs program->gemms[gemm] on `a`, `b`, `c`; `scratch` points to gemm.scratch_bytes in the arena.
+ */
 void dtr_gemm_run(struct dtr_frame *frame, uint32_t kernel, uint32_t gemm, const char *a,
                   const char *b, char *c, char *scratch);
 
@@ -108,9 +110,17 @@ struct dtr_kernel_desc {
 
 enum dtr_variable_kind { DTR_VARIABLE_PARAM, DTR_VARIABLE_STATE, DTR_VARIABLE_SLOT };
 enum dtr_init_kind {
-  DTR_INIT_ZEROS, DTR_INIT_ONES, DTR_INIT_CONSTANT, DTR_INIT_NORMAL, DTR_INIT_TRUNCATED_NORMAL,
-  DTR_INIT_UNIFORM, DTR_INIT_GLOROT_UNIFORM, DTR_INIT_GLOROT_NORMAL, DTR_INIT_HE_NORMAL,
-  DTR_INIT_HE_UNIFORM, DTR_INIT_ORTHOGONAL
+  DTR_INIT_ZEROS,
+  DTR_INIT_ONES,
+  DTR_INIT_CONSTANT,
+  DTR_INIT_NORMAL,
+  DTR_INIT_TRUNCATED_NORMAL,
+  DTR_INIT_UNIFORM,
+  DTR_INIT_GLOROT_UNIFORM,
+  DTR_INIT_GLOROT_NORMAL,
+  DTR_INIT_HE_NORMAL,
+  DTR_INIT_HE_UNIFORM,
+  DTR_INIT_ORTHOGONAL
 };
 
 struct dtr_variable {
@@ -122,14 +132,18 @@ struct dtr_variable {
   int64_t elements;
   int64_t offset; /* in `variables` */
   enum dtr_init_kind init;
-  double a, b;    /* constant: a; normal: mean a, stddev b; uniform: low a, high b */
+  double a, b; /* constant: a; normal: mean a, stddev b; uniform: low a, high b */
   const char *where;
 };
 
-/* One tensor of a contribution: what a shard adds to the step. Combined over shards by the fixed tree:
- * add, or maximum. For loss and metrics the mean over shards is taken after that (1/shards). */
+/* One tensor of a contribution: what a shard adds to the step. Combined over shards by the fixed
+ * tree: add, or maximum. For loss and metrics the mean over shards is taken after that (1/shards).
+ */
 enum dtr_contribution_kind {
-  DTR_CONTRIBUTION_LOSS, DTR_CONTRIBUTION_METRIC, DTR_CONTRIBUTION_GRAD, DTR_CONTRIBUTION_STATE
+  DTR_CONTRIBUTION_LOSS,
+  DTR_CONTRIBUTION_METRIC,
+  DTR_CONTRIBUTION_GRAD,
+  DTR_CONTRIBUTION_STATE
 };
 struct dtr_contribution {
   const char *name; /* "" for the loss, metric name, parameter path, state path */
@@ -142,8 +156,14 @@ struct dtr_contribution {
 
 /* A data source: one column's values. */
 enum dtr_source_kind {
-  DTR_SOURCE_IDX, DTR_SOURCE_NPY, DTR_SOURCE_CSV, DTR_SOURCE_SAFETENSORS,
-  DTR_SOURCE_RANDOM_NORMAL, DTR_SOURCE_RANDOM_UNIFORM, DTR_SOURCE_RANDOM_INT, DTR_SOURCE_RANGE
+  DTR_SOURCE_IDX,
+  DTR_SOURCE_NPY,
+  DTR_SOURCE_CSV,
+  DTR_SOURCE_SAFETENSORS,
+  DTR_SOURCE_RANDOM_NORMAL,
+  DTR_SOURCE_RANDOM_UNIFORM,
+  DTR_SOURCE_RANDOM_INT,
+  DTR_SOURCE_RANGE
 };
 struct dtr_column {
   const char *name; /* the model input that it feeds (or unused) */
@@ -154,7 +174,7 @@ struct dtr_column {
   uint32_t rank;      /* generators: shape of one example */
   int64_t dims[DTR_MAX_RANK];
   enum dtr_dtype dtype; /* generators: of the values */
-  double a, b;        /* normal: mean, stddev; uniform: low, high; int: low, high (exclusive) */
+  double a, b;          /* normal: mean, stddev; uniform: low, high; int: low, high (exclusive) */
   int64_t seed;
   const char *where;
 };
@@ -162,8 +182,8 @@ struct dtr_column {
 enum dtr_transform_kind { DTR_TRANSFORM_SHUFFLE, DTR_TRANSFORM_TAKE, DTR_TRANSFORM_SKIP };
 struct dtr_transform {
   enum dtr_transform_kind kind;
-  int64_t value;  /* take, skip: examples; shuffle: seed */
-  bool has_seed;  /* shuffle: false = the training seed */
+  int64_t value; /* take, skip: examples; shuffle: seed */
+  bool has_seed; /* shuffle: false = the training seed */
 };
 
 struct dtr_dataset {
@@ -179,7 +199,7 @@ struct dtr_dataset {
 struct dtr_input {
   const char *name;
   enum dtr_dtype dtype;
-  uint32_t rank;              /* of one example */
+  uint32_t rank; /* of one example */
   int64_t dims[DTR_MAX_RANK];
   int64_t row_bytes;
   const char *where;
@@ -187,8 +207,9 @@ struct dtr_input {
 
 /* ---- replication (semantics.md 1-4): the maps of a strategy as families ----
  *
- * Tasks are numbered over jobs in order; devices over tasks in order, a task's CPUs before its GPUs.
- * A program with `replication` NULL has one replica on one device, which also owns everything. */
+ * Tasks are numbered over jobs in order; devices over tasks in order, a task's CPUs before its
+ * GPUs. A program with `replication` NULL has one replica on one device, which also owns
+ * everything. */
 
 struct dtr_job {
   const char *name;
@@ -220,21 +241,21 @@ enum dtr_owner_kind {
   DTR_OWNER_SHARDED   /* the same, but nobody keeps a whole copy between steps */
 };
 
-/* Rows of a parameter or state that one device owns, with the slots' same rows. Slices are sorted by
- * (variable, first) and cut at block edges: blocks of `block` elements are those of whole-tensor
+/* Rows of a parameter or state that one device owns, with the slots' same rows. Slices are sorted
+ * by (variable, first) and cut at block edges: blocks of `block` elements are those of whole-tensor
  * reductions, and the tiles of the update's kernels. */
 struct dtr_slice {
-  uint32_t variable;      /* index of a parameter or state */
+  uint32_t variable; /* index of a parameter or state */
   int64_t first, elements;
-  int64_t block;          /* elements of a block; the last one of a tensor may be short */
-  uint32_t owner;         /* device */
+  int64_t block;  /* elements of a block; the last one of a tensor may be short */
+  uint32_t owner; /* device */
   enum dtr_owner_kind kind;
 };
 
-/* One launch of the update, for owners that hold slices: runs the tiles of `variable` that the owner
- * holds (tile t = block t), or, with variable UINT32_MAX, all tiles on every owner (scalars). `whole`:
- * the kernel does not work by blocks: the one owner of `variable` (which has one slice) runs all tiles.
- * Launches stand in the order in which they run; phases never decrease. */
+/* One launch of the update, for owners that hold slices: runs the tiles of `variable` that the
+ * owner holds (tile t = block t), or, with variable UINT32_MAX, all tiles on every owner (scalars).
+ * `whole`: the kernel does not work by blocks: the one owner of `variable` (which has one slice)
+ * runs all tiles. Launches stand in the order in which they run; phases never decrease. */
 enum dtr_space { DTR_SPACE_ARENA, DTR_SPACE_VARIABLE, DTR_SPACE_CONTRIBUTION, DTR_SPACE_SCALAR };
 struct dtr_update_buffer {
   enum dtr_space space;
@@ -243,17 +264,17 @@ struct dtr_update_buffer {
   bool by_block;  /* arena: one element per block of `variable` (block sums) */
 };
 struct dtr_update_launch {
-  uint32_t launch;     /* index into kernels */
+  uint32_t launch; /* index into kernels */
   dtr_kernel_fn *fn;
   int64_t tiles;
-  uint32_t variable;   /* parameter or state; UINT32_MAX: none */
-  uint32_t phase;      /* launches of a phase run before the exchange that ends it */
+  uint32_t variable; /* parameter or state; UINT32_MAX: none */
+  uint32_t phase;    /* launches of a phase run before the exchange that ends it */
   bool whole;
   uint32_t buffer_count;
   const struct dtr_update_buffer *buffers;
 };
-/* After phase `phase` owners send each other the block sums of their slices of `variable`, which lie
- * in the update's arena at `offset`, one f32 a block. */
+/* After phase `phase` owners send each other the block sums of their slices of `variable`, which
+ * lie in the update's arena at `offset`, one f32 a block. */
 struct dtr_exchange {
   uint32_t phase, variable;
   int64_t offset, blocks;
@@ -273,7 +294,7 @@ struct dtr_replication {
   uint32_t update_launch_count;
   const struct dtr_update_launch *update_launches;
   int64_t update_arena_bytes; /* of the arena that update_launches and exchanges point into */
-  uint32_t phase_count; /* of the update; at least 1 */
+  uint32_t phase_count;       /* of the update; at least 1 */
   uint32_t exchange_count;
   const struct dtr_exchange *exchanges;
   bool is_async;
@@ -281,8 +302,8 @@ struct dtr_replication {
   int64_t staleness; /* async: largest lead; -1 unbounded */
 };
 
-/* Metrics of an evaluation graph, in contribution layout of their own: f32 scalars one after another,
- * 64-byte aligned each: loss, then the metrics in the order of `metrics`. */
+/* Metrics of an evaluation graph, in contribution layout of their own: f32 scalars one after
+ * another, 64-byte aligned each: loss, then the metrics in the order of `metrics`. */
 struct dtr_part {
   dtr_function *run;
   int64_t arena_bytes;
@@ -300,15 +321,16 @@ struct dtr_train {
 
 struct dtr_program {
   uint32_t abi_version;
-  const char *name;        /* "fashion_mlp" */
-  const char *model_file;  /* as given to dtgc, file name only */
-  const char *plan_id;     /* hex */
-  const char *model_id;    /* hex */
-  const char *compiler;    /* "dtgc 0.1.0" */
-  const char *cpu_arch;    /* "x86-64-v3" */
-  const char *plan_text;   /* what --plan prints */
-  const char *results;     /* the line of what results depend on */
-  const char *source_dir;  /* folder of the model file relative to the program's folder; data look-up */
+  const char *name;       /* "fashion_mlp" */
+  const char *model_file; /* as given to dtgc, file name only */
+  const char *plan_id;    /* hex */
+  const char *model_id;   /* hex */
+  const char *compiler;   /* "dtgc 0.1.0" */
+  const char *cpu_arch;   /* "x86-64-v3" */
+  const char *plan_text;  /* what --plan prints */
+  const char *results;    /* the line of what results depend on */
+  const char
+      *source_dir; /* folder of the model file relative to the program's folder; data look-up */
 
   struct dtr_train train;
   uint32_t input_count;

@@ -89,9 +89,8 @@ static struct dtr_sim_node *import_file(struct dtr_sim_disk *disk, const char *p
     if (!dtr_sim_node_append(node, part, count))
       count = -ENOMEM;
   below->file_close(below->context, file);
-  struct dtr_sim_name *name = node && count == 0 && dtr_sim_node_sync(node)
-                                  ? dtr_sim_name_add(&disk->volume, path)
-                                  : NULL;
+  struct dtr_sim_name *name =
+      node && count == 0 && dtr_sim_node_sync(node) ? dtr_sim_name_add(&disk->volume, path) : NULL;
   if (!name)
     return NULL;
   name->now = name->synced = node;

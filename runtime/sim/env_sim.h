@@ -15,9 +15,9 @@
 /* How often calls fail, in a million. */
 struct dtr_sim_disk_faults {
   int64_t write, sync, rename, open, read, close; /* EIO; write: ENOSPC or EIO */
-  int64_t short_transfer;                        /* moves less than was asked for */
-  int64_t slowest;                               /* ns that a call takes at most; 0: none */
-  int64_t capacity;                              /* bytes; 0: no limit. Beyond: ENOSPC */
+  int64_t short_transfer;                         /* moves less than was asked for */
+  int64_t slowest;                                /* ns that a call takes at most; 0: none */
+  int64_t capacity;                               /* bytes; 0: no limit. Beyond: ENOSPC */
 };
 
 struct dtr_sim_disk_counts {

@@ -18,8 +18,8 @@ struct dtr_sim_scenario {
   /* A crash: of this task, some polls after so many steps of the chief. DTR_SIM_ANY: none. */
   uint32_t crash_task;
   int64_t crash_step, crash_polls;
-  int64_t crash_call; /* the chief's instead, at this call to the disk; 0: not so */
-  int64_t detection; /* ns until the others know; at most a second */
+  int64_t crash_call;  /* the chief's instead, at this call to the disk; 0: not so */
+  int64_t detection;   /* ns until the others know; at most a second */
   int64_t return_time; /* ns until the task is back */
 };
 

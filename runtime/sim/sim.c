@@ -41,7 +41,7 @@ struct sim {
   uint32_t group_count;
   int64_t progress_step, progress_polls, progress_time; /* when the chief last got on */
   int64_t crash_polls;
-  uint32_t crashed; /* task */
+  uint32_t crashed;          /* task */
   bool has_crashed, is_lost; /* lost: and the others know */
   int64_t crash_time, known_at;
 };
@@ -118,8 +118,7 @@ static void look_for_crash(struct sim *sim) {
   if (!sim->has_crashed && dtr_sim_disk_has_stopped(sim->disk))
     crash(sim, chief_task(sim));
   if (sim->has_crashed || scenario->crash_call > 0 || sim->result->restarts > 0 ||
-      scenario->crash_task == DTR_SIM_ANY ||
-      dtr_job_chief(sim->job)->step < scenario->crash_step ||
+      scenario->crash_task == DTR_SIM_ANY || dtr_job_chief(sim->job)->step < scenario->crash_step ||
       sim->crash_polls++ < scenario->crash_polls || !is_used(sim, scenario->crash_task))
     return;
   crash(sim, scenario->crash_task);
@@ -398,8 +397,7 @@ static bool begin_again(struct sim *sim) {
   dtr_error_clear(&error);
   sim->result->restarts++;
   sim->world.now += sim->scenario.return_time;
-  sim->flags.resume =
-      dtr_checkpoint_newest(env, checkpoints, &newest, &error) && newest >= 0;
+  sim->flags.resume = dtr_checkpoint_newest(env, checkpoints, &newest, &error) && newest >= 0;
   sim->has_crashed = false;
   return true;
 }

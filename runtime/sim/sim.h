@@ -3,8 +3,8 @@
  * Purpose: runs a program with all its tasks over the rows `sim` of network and disk, polling them
  * in seeded order, and finds what a few runs on real machines would not: jobs that stop moving,
  * that depend on the order of messages, or that break the rules of the transport. The same seed,
- * faults and program give the same run. Files are the simulated disk's: data sets are read from below,
- * nothing is written there. Ownership: a run frees everything it made. Threads: one.
+ * faults and program give the same run. Files are the simulated disk's: data sets are read from
+ * below, nothing is written there. Ownership: a run frees everything it made. Threads: one.
  */
 #ifndef DTR_SIM_H
 #define DTR_SIM_H

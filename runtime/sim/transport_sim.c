@@ -172,8 +172,7 @@ static int64_t pass_line(struct dtr_sim_net *net, uint32_t from, uint32_t to, in
   return start;
 }
 
-static int64_t arrival(struct dtr_sim_net *net, uint32_t from_end, uint32_t to_end,
-                       int64_t size) {
+static int64_t arrival(struct dtr_sim_net *net, uint32_t from_end, uint32_t to_end, int64_t size) {
   const struct dtr_sim_network *network = net->network;
   uint32_t from = task_of(net, from_end), to = task_of(net, to_end);
   if (from == to) /* memory, not a network */

@@ -24,12 +24,12 @@ struct dtr_sim_partition {
 };
 
 struct dtr_sim_network {
-  int64_t latency, jitter;  /* ns: each message takes latency + 0 .. jitter */
-  int64_t bytes_per_second; /* of a line; 0: no limit */
-  int64_t stall, stall_time;    /* how many in a million wait for 0 .. stall_time ns more */
-  int64_t breaks, reconnect;    /* how many in a million are lost with their connection, and sent
-                                   again after `reconnect` ns; the second copy of one that had
-                                   arrived is recognised */
+  int64_t latency, jitter;   /* ns: each message takes latency + 0 .. jitter */
+  int64_t bytes_per_second;  /* of a line; 0: no limit */
+  int64_t stall, stall_time; /* how many in a million wait for 0 .. stall_time ns more */
+  int64_t breaks, reconnect; /* how many in a million are lost with their connection, and sent
+                                again after `reconnect` ns; the second copy of one that had
+                                arrived is recognised */
   int64_t lose; /* the message with this number between tasks never arrives; 0: none. For testing
                    those who look for hangs */
   const struct dtr_sim_partition *partitions;

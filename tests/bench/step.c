@@ -15,12 +15,14 @@ static bool skip_kernels, skip_products;
 
 static inline void bench_kernel(struct dtr_frame *frame, uint32_t launch, dtr_kernel_fn *fn,
                                 char *const *buffers, int64_t tiles) {
-  if (!skip_kernels) dtr_kernel(frame, launch, fn, buffers, tiles);
+  if (!skip_kernels)
+    dtr_kernel(frame, launch, fn, buffers, tiles);
 }
 
 static inline void bench_gemm_run(struct dtr_frame *frame, uint32_t launch, uint32_t gemm,
                                   const char *a, const char *b, char *c, char *scratch) {
-  if (!skip_products) dtr_gemm_run(frame, launch, gemm, a, b, c, scratch);
+  if (!skip_products)
+    dtr_gemm_run(frame, launch, gemm, a, b, c, scratch);
 }
 
 #define dtr_kernel bench_kernel
@@ -40,7 +42,8 @@ static double now(void) {
 static void *block(int64_t bytes, int fill) {
   size_t size = ((size_t)bytes + 127) / 64 * 64;
   void *memory = aligned_alloc(64, size);
-  if (!memory) exit(1);
+  if (!memory)
+    exit(1);
   memset(memory, fill, size);
   return memory;
 }
@@ -84,7 +87,8 @@ static void bare_steps(struct bare *b, long steps, bool with_update) {
       b->frame.arena = b->shard_arena;
       program.shard.run(&b->frame);
     }
-    if (!with_update) continue;
+    if (!with_update)
+      continue;
     b->frame.arena = b->update_arena;
     program.update.run(&b->frame);
   }
@@ -96,7 +100,8 @@ static double bare(struct bare *b, long steps, bool with_update) {
     double start = now();
     bare_steps(b, steps, with_update);
     double each = (now() - start) / (double)steps;
-    if (each < best) best = each;
+    if (each < best)
+      best = each;
   }
   return best;
 }
@@ -106,7 +111,8 @@ static double whole(long steps) {
   snprintf(count, sizeof count, "%ld", steps);
   char *argv[] = {"bench", "--quiet", "--threads", "1", "--steps", count, NULL};
   double start = now();
-  if (dtr_main(&program, 6, argv) != 0) exit(1);
+  if (dtr_main(&program, 6, argv) != 0)
+    exit(1);
   return now() - start;
 }
 
@@ -119,7 +125,8 @@ static double stepped(long steps) {
   for (int r = 0; r < ROUNDS; r++) {
     double few = whole(steps / 10), many = whole(steps);
     double each = (many - few) / (double)(steps - steps / 10);
-    if (each > 0 && each < best) best = each;
+    if (each > 0 && each < best)
+      best = each;
   }
   fflush(stdout);
   dup2(out, STDOUT_FILENO);

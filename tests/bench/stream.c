@@ -1,5 +1,5 @@
-// Memory bandwidth of compiled element-wise kernels against memcpy of the same bytes, in GB/s of bytes
-// read and written; the best of several rounds over buffers that no cache holds.
+// Memory bandwidth of compiled element-wise kernels against memcpy of the same bytes, in GB/s of
+// bytes read and written; the best of several rounds over buffers that no cache holds.
 #include "codegen/llvm/llvm.h"
 #include "compiler/base/bug.h"
 #include "compiler/base/strbuf.h"
@@ -36,7 +36,8 @@ static struct cg_kernel *chain(struct dtg_arena *arena, const char *name, bool m
   value = cg_binary(&b, CG_ADD, value, cg_const_f(&b, DTG_F32, 0.25));
   value = cg_binary(&b, CG_MAX, value, cg_const_f(&b, DTG_F32, 0.0));
   value = cg_binary(&b, CG_SUB, value, cg_const_f(&b, DTG_F32, 1.0));
-  if (math) value = cg_unary(&b, CG_TANH, cg_unary(&b, CG_EXP, value));
+  if (math)
+    value = cg_unary(&b, CG_TANH, cg_unary(&b, CG_EXP, value));
   cg_store(&b, &y, value);
   cg_loop_end(&b);
   cg_loop_end(&b);
@@ -54,7 +55,8 @@ static double bandwidth(dtr_kernel_fn *kernel, float *x, float *y) {
     else
       memcpy(y, x, ELEMENTS * sizeof *x);
     double rate = 2.0 * ELEMENTS * sizeof *x / (now() - start) * 1e-9;
-    if (rate > best) best = rate;
+    if (rate > best)
+      best = rate;
   }
   return best;
 }
@@ -64,8 +66,10 @@ int main(void) {
   const struct cg_kernel *kernels[] = {chain(&arena, "chain", false), chain(&arena, "math", true)};
   struct cg_compiled compiled = cg_compile(kernels, 2, cg_llvm_native_arch());
   float *x = aligned_alloc(64, ELEMENTS * sizeof *x), *y = aligned_alloc(64, ELEMENTS * sizeof *y);
-  if (!x || !y) dtg_fatal("no memory");
-  for (int i = 0; i < ELEMENTS; i++) x[i] = (float)(i % 1000) * 0.002f - 1.0f;
+  if (!x || !y)
+    dtg_fatal("no memory");
+  for (int i = 0; i < ELEMENTS; i++)
+    x[i] = (float)(i % 1000) * 0.002f - 1.0f;
   memset(y, 0, ELEMENTS * sizeof *y);
   printf("memcpy %.2f\n", bandwidth(NULL, x, y));
   printf("chain %.2f\n", bandwidth(cg_compiled_find(&compiled, "chain"), x, y));

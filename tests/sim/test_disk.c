@@ -120,8 +120,7 @@ static void a_crash_keeps_what_is_synced(void **state) {
 /* The way of checkpoints: a reader finds the old contents or the new, whole. */
 static void replace(struct machine *machine, const char *text) {
   const struct dtr_env *env = machine->env;
-  if (put(machine, "x.tmp", text, true) == 0 &&
-      env->path_rename(env->context, "x.tmp", "x") == 0)
+  if (put(machine, "x.tmp", text, true) == 0 && env->path_rename(env->context, "x.tmp", "x") == 0)
     env->path_sync(env->context, "");
 }
 

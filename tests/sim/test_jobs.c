@@ -109,7 +109,8 @@ static void failures_end_everybody(void **state) {
       struct dtr_sim_result result = simulate(&options, seed, "delay,stall,break,slow");
       assert_int_equal(result.outcome, DTR_SIM_FAILED);
       assert_int_equal(result.error.status, DTR_STATUS_NUMERIC);
-      assert_int_equal(result.error.step, options.nan_step + 1); /* steps of messages count from 1 */
+      assert_int_equal(result.error.step,
+                       options.nan_step + 1); /* steps of messages count from 1 */
     }
   }
 }

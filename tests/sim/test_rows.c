@@ -70,8 +70,8 @@ static void settle(struct row *row) {
   }
 }
 
-#define ERROR(error)                                                                               \
-  struct dtr_error error;                                                                          \
+#define ERROR(error)      \
+  struct dtr_error error; \
   dtr_error_clear(&error)
 
 /* ---- what holds on every row ---- */
@@ -255,11 +255,13 @@ static void two_ends_talk(struct row *row) {
   assert_int_equal(dtr_transport_sent(&row->b, 1), DTR_TRANSFER_DONE);
 }
 
-static void (*const cases[])(struct row *) = {
-    one_message_at_a_time,           what_the_plan_does_not_name_is_refused,
-    shorter_messages_and_empty_ones, a_message_is_withdrawn_or_received,
-    edges_must_join_ends,            an_event_before_the_wait_ends_it,
-    two_ends_talk};
+static void (*const cases[])(struct row *) = {one_message_at_a_time,
+                                              what_the_plan_does_not_name_is_refused,
+                                              shorter_messages_and_empty_ones,
+                                              a_message_is_withdrawn_or_received,
+                                              edges_must_join_ends,
+                                              an_event_before_the_wait_ends_it,
+                                              two_ends_talk};
 
 static void on_row(const char *name, const struct dtr_sim_network *network, uint64_t seed) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

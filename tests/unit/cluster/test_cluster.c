@@ -13,7 +13,9 @@
 #ifdef __SANITIZE_ADDRESS__
 // libconfig 1.5 leaks the text of a string that a syntax error cuts short.
 const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void) { return "leak:libconfig.so\n"; }
+const char *__lsan_default_suppressions(void) {
+  return "leak:libconfig.so\n";
+}
 #endif
 
 static const char *const good =
@@ -187,7 +189,8 @@ static void survives_damage(void **state) {
   for (int round = 0; round < 400; round++) {
     char *text = malloc(size);
     memcpy(text, good, size);
-    for (int k = 0; k < 1 + round % 4; k++) text[(size_t)rand() % size] = (char)rand();
+    for (int k = 0; k < 1 + round % 4; k++)
+      text[(size_t)rand() % size] = (char)rand();
     struct dtg_ctx ctx;
     struct dtg_cluster cluster;
     struct dtg_strbuf out = {0};
@@ -204,10 +207,8 @@ static void survives_damage(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reads_a_file),
-      cmocka_unit_test(names_what_is_wrong),
-      cmocka_unit_test(reads_the_inline_form),
-      cmocka_unit_test(names_what_is_wrong_inline),
+      cmocka_unit_test(reads_a_file),          cmocka_unit_test(names_what_is_wrong),
+      cmocka_unit_test(reads_the_inline_form), cmocka_unit_test(names_what_is_wrong_inline),
       cmocka_unit_test(survives_damage),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -245,12 +245,13 @@ static void unknown_architecture_is_refused(void **state) {
   assert_int_equal(dtr_library_gemm_scratch(&cases[0], "pdp-11"), -1);
 }
 
-/* Strides of axes of one element do not count when oneDNN looks into its cache of products: none may
- * be given another's needs, whichever came first. */
+/* Strides of axes of one element do not count when oneDNN looks into its cache of products: none
+ * may be given another's needs, whichever came first. */
 static void needs_do_not_depend_on_order(void **state) {
   (void)state;
   enum { SIZES = 3, ALL = 4 * SIZES * SIZES * SIZES };
-  static const int64_t sizes[2][SIZES] = {{1, 3, 17}, {1, 5, 18}}; /* the cache remembers the first */
+  static const int64_t sizes[2][SIZES] = {{1, 3, 17},
+                                          {1, 5, 18}}; /* the cache remembers the first */
   for (int reversed = 0; reversed < 2; reversed++) {
     struct dtr_gemm all[ALL];
     for (int i = 0; i < ALL; i++) {
