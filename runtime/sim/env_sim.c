@@ -322,7 +322,8 @@ static int sim_path_list(void *context, const char *given, dtr_list_visitor *vis
   if (!dtr_sim_path(given, path, sizeof path))
     return -ENAMETOOLONG;
   if (!dtr_sim_folder_exists(&disk->volume, path))
-    return -ENOENT;
+    return disk->below ? disk->below->path_list(disk->below->context, given, visit, visitor_context)
+                       : -ENOENT;
   if (fails(disk, disk->faults.read))
     return -EIO;
   for (const struct dtr_sim_name *name = disk->volume.names; name; name = name->next) {

@@ -236,6 +236,31 @@ static void a_dead_machine_does_nothing(void **state) {
   dtr_sim_disk_free(machine.disk);
 }
 
+/* Data sets lie on the real disk: files and folders are found there, and only read. */
+static void data_is_read_through(void **state) {
+  (void)state;
+  char folder[] = "disk-XXXXXX", path[64];
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/a", folder);
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  fclose(file);
+  struct dtr_sim_world world = {.seed = 1};
+  static const struct dtr_sim_disk_faults none = {0};
+  struct dtr_sim_disk *disk;
+  struct dtr_error error;
+  dtr_error_clear(&error);
+  assert_true(dtr_sim_disk_new(&world, &none, dtr_env_real(), false, &disk, &error));
+  const struct dtr_env *env = dtr_sim_disk_env(disk);
+  int names = 0;
+  assert_int_equal(env->path_list(env->context, folder, count_name, &names), 0);
+  assert_int_equal(names, 1);
+  assert_int_equal(env->path_list(env->context, "no-such-folder", count_name, &names), -ENOENT);
+  dtr_sim_disk_free(disk);
+  remove(path);
+  remove(folder);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(files_are_files),
@@ -246,6 +271,7 @@ int main(void) {
       cmocka_unit_test(faults_come_as_often_as_asked),
       cmocka_unit_test(a_full_disk_stays_full),
       cmocka_unit_test(a_dead_machine_does_nothing),
+      cmocka_unit_test(data_is_read_through),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
