@@ -4,13 +4,11 @@ static int64_t max(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-// The runtime's rule: with one thread the tree needs a block per level and the one being computed;
-// with more, subtrees wait for each other: a stack per thread, at most one block a shard.
-static int64_t tree_blocks(int64_t shards, int64_t threads) {
-  int64_t levels = 1;
-  for (int64_t n = 1; n < shards; n *= 2)
-    levels++;
-  int64_t blocks = threads * levels;
+// The runtime's rule (dtr_tree_part_blocks): a block per level of the tree and one per thread, and a
+// result for each further subtree where the shards are no whole one; at most a block a shard.
+static int64_t tree_blocks(int64_t shards, int64_t threads, uint32_t roots) {
+  int64_t levels = 63 - __builtin_clzll((unsigned long long)shards);
+  int64_t blocks = levels + threads + roots - 1;
   return blocks < shards ? blocks : shards;
 }
 
@@ -35,7 +33,7 @@ struct dtg_report_memory dtg_report_memory(const struct dtg_report_input *in) {
   if (r->single)
     m.update_arena = plan->functions[DTG_PLAN_UPDATE].arena_bytes;
   m.contribution = plan->contribution_bytes;
-  m.contribution_blocks = tree_blocks(r->shards / r->replicas, in->threads);
+  m.contribution_blocks = tree_blocks(r->shards / r->replicas, in->threads, r->partial_sums.most);
   for (size_t i = 0; i < model->inputs.len; i++)
     m.feeds += dtg_type_bytes(&model->inputs.data[i].type) * (model->train.batch / r->replicas);
   int64_t variables = r->single ? plan->variables_bytes : m.parameters + m.states;
