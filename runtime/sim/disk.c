@@ -162,7 +162,7 @@ static void drop_orphans(struct dtr_sim_volume *volume) {
     any = false;
     for (struct dtr_sim_name *name = volume->names; name; name = name->next) {
       dtr_sim_parent(name->path, parent, sizeof parent);
-      if (!name->now || dtr_sim_folder_exists(volume, parent))
+      if (!name->now || name->is_imported || dtr_sim_folder_exists(volume, parent))
         continue;
       name->now = name->synced = NULL;
       any = true;

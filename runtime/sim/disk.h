@@ -21,6 +21,7 @@ struct dtr_sim_name {
   struct dtr_sim_name *next;
   char *path;
   struct dtr_sim_node *now, *synced; /* NULL: no such file */
+  bool is_imported;                  /* of the real disk, whose folders are not here */
 };
 
 struct dtr_sim_volume {

@@ -94,6 +94,7 @@ static struct dtr_sim_node *import_file(struct dtr_sim_disk *disk, const char *p
   if (!name)
     return NULL;
   name->now = name->synced = node;
+  name->is_imported = true;
   return node;
 }
 
@@ -321,9 +322,12 @@ static int sim_path_list(void *context, const char *given, dtr_list_visitor *vis
   char path[PATH_SIZE], parent[PATH_SIZE];
   if (!dtr_sim_path(given, path, sizeof path))
     return -ENAMETOOLONG;
+  /* A folder that was never made here is a real one, also when a file in it has been read. */
+  const struct dtr_sim_name *own = dtr_sim_name_find(&disk->volume, path);
+  if (path[0] && !(own && own->now) && disk->below)
+    return disk->below->path_list(disk->below->context, given, visit, visitor_context);
   if (!dtr_sim_folder_exists(&disk->volume, path))
-    return disk->below ? disk->below->path_list(disk->below->context, given, visit, visitor_context)
-                       : -ENOENT;
+    return -ENOENT;
   if (fails(disk, disk->faults.read))
     return -EIO;
   for (const struct dtr_sim_name *name = disk->volume.names; name; name = name->next) {

@@ -255,6 +255,18 @@ static void data_is_read_through(void **state) {
   int names = 0;
   assert_int_equal(env->path_list(env->context, folder, count_name, &names), 0);
   assert_int_equal(names, 1);
+  /* Reading a file does not make its folder one of the simulated disk. */
+  int handle = env->file_open(env->context, path, DTR_FILE_READ);
+  assert_true(handle >= 0);
+  env->file_close(env->context, handle);
+  assert_int_equal(env->path_list(env->context, folder, count_name, &names), 0);
+  assert_int_equal(names, 2);
+  /* Nor does a crash take it: nothing of the real disk is ever lost. */
+  dtr_sim_disk_crash(disk);
+  dtr_sim_disk_start(disk);
+  handle = env->file_open(env->context, path, DTR_FILE_READ);
+  assert_true(handle >= 0);
+  env->file_close(env->context, handle);
   assert_int_equal(env->path_list(env->context, "no-such-folder", count_name, &names), -ENOENT);
   dtr_sim_disk_free(disk);
   remove(path);
