@@ -99,7 +99,9 @@ struct body_value body_expression(struct body *body, struct body_value from, int
 struct body_value body_unary(struct body *body, struct body_value x);
 struct body_value body_condition(struct body *body, const struct body_value *like);
 const char *body_lambda(struct body *body);
-/* A value of another shape made of `from`, by a dense layer. */
+/* [batch, out] */
+struct body_value body_dense(struct body *body, struct body_value from, int out);
+/* A value of this shape made of `from`, by a dense layer if it has another. */
 struct body_value body_adapt(struct body *body, struct body_value from,
                              const struct body_shape *shape);
 /* As [batch, n] */

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STEPS = 5, SMALL = 512 };
+enum { STEPS = 5, DRAWS = 6, SMALL = 2048 };
 
 struct check {
   struct ref_driver *driver;
@@ -27,18 +27,21 @@ struct check {
   const char *folder; /* below the work folder */
   const char *model;
   bool failed, loose;
+  bool mute; /* what fails is to be tried again: it is not printed */
 };
 
 static void report(struct check *check, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static void report(struct check *check, const char *format, ...) {
+  check->failed = true;
+  if (check->mute)
+    return;
   va_list args;
   va_start(args, format);
   fprintf(stderr, "seed %" PRIu64 ": ", check->seed);
   vfprintf(stderr, format, args);
   fputc('\n', stderr);
   va_end(args);
-  check->failed = true;
 }
 
 static const char *at(struct check *check, const char *name) {
@@ -159,6 +162,13 @@ static void check_same_bits(struct check *check, const char *program) {
 
 /* ---- numbers ---- */
 
+/* The exact run, and runs with different noise: one is enough unless something seems to be wrong.
+ */
+struct oracles {
+  struct oracle exact, rounded[DRAWS];
+  size_t count;
+};
+
 /* Whether a value agrees with the oracle's: within rounding, as far as rounding in the oracle
  * itself moves it. */
 struct tolerance {
@@ -173,9 +183,10 @@ static bool is_loose(const struct tolerance *tolerance) {
   return !(40 * tolerance->moved <= 0.2 * tolerance->scale + 1e-6);
 }
 
-static void compare_variable(struct check *check, const struct dtg_variable *variable,
-                             const double *exact, const double *rounded,
+static void compare_variable(struct check *check, const struct oracles *oracles, size_t index,
                              const struct ref_tensor *saved) {
+  const struct dtg_variable *variable = &oracles->exact.module->variables.data[index];
+  const double *exact = oracles->exact.variables[index];
   struct tolerance tolerance = {0};
   int64_t count = dtg_shape_count(&variable->type.shape), worst = 0;
   double error = -1;
@@ -185,7 +196,9 @@ static void compare_variable(struct check *check, const struct dtg_variable *var
   }
   for (int64_t i = 0; i < count; i++) {
     tolerance.scale = fmax(tolerance.scale, fabs(exact[i]));
-    tolerance.moved = fmax(tolerance.moved, fabs(exact[i] - rounded[i]));
+    for (size_t k = 0; k < oracles->count; k++)
+      tolerance.moved =
+          fmax(tolerance.moved, fabs(exact[i] - oracles->rounded[k].variables[index][i]));
     double off = fabs(saved->values[i] - exact[i]);
     if (!(off <= error)) {
       error = off;
@@ -206,8 +219,9 @@ static double logged(const json_t *line, const char *name) {
   return value ? json_number_value(value) : NAN;
 }
 
-static void compare_line(struct check *check, const json_t *line, const struct oracle_line *exact,
-                         const struct oracle_line *rounded) {
+static void compare_line(struct check *check, const json_t *line, const struct oracles *oracles,
+                         size_t index) {
+  const struct oracle_line *exact = &oracles->exact.lines.data[index];
   if (json_integer_value(json_object_get(line, "step")) != exact->step ||
       (json_object_get(line, "evaluation") != NULL) != exact->evaluation) {
     report(check, "the log has another line where step %" PRId64 "%s is due", exact->step,
@@ -216,7 +230,10 @@ static void compare_line(struct check *check, const json_t *line, const struct o
   }
   for (uint32_t i = 0; i < exact->count; i++) {
     double value = exact->numbers[i].value, have = logged(line, exact->numbers[i].name);
-    struct tolerance tolerance = {fabs(value) + 0.01, fabs(value - rounded->numbers[i].value)};
+    struct tolerance tolerance = {.scale = fabs(value) + 0.01};
+    for (size_t k = 0; k < oracles->count; k++)
+      tolerance.moved = fmax(tolerance.moved,
+                             fabs(value - oracles->rounded[k].lines.data[index].numbers[i].value));
     if (is_loose(&tolerance))
       check->loose = true;
     else if (!(fabs(have - value) <= allowed(&tolerance)))
@@ -226,8 +243,7 @@ static void compare_line(struct check *check, const json_t *line, const struct o
   }
 }
 
-static void compare_log(struct check *check, const char *path, const struct oracle *exact,
-                        const struct oracle *rounded) {
+static void compare_log(struct check *check, const char *path, const struct oracles *oracles) {
   char *line = NULL;
   size_t cap = 0, count = 0;
   FILE *file = fopen(path, "r");
@@ -235,21 +251,20 @@ static void compare_log(struct check *check, const char *path, const struct orac
     json_t *object = json_loads(line, 0, NULL);
     if (!object)
       report(check, "the log has a line that is no JSON: %s", line);
-    else if (count < exact->lines.len)
-      compare_line(check, object, &exact->lines.data[count], &rounded->lines.data[count]);
+    else if (count < oracles->exact.lines.len)
+      compare_line(check, object, oracles, count);
     json_decref(object);
     count++;
   }
   free(line);
   if (file)
     fclose(file);
-  if (count != exact->lines.len)
-    report(check, "the log has %zu lines instead of %zu", count, exact->lines.len);
+  if (count != oracles->exact.lines.len)
+    report(check, "the log has %zu lines instead of %zu", count, oracles->exact.lines.len);
 }
 
 /* What a job logged and saved. */
-static void compare_job(struct check *check, const char *job, const struct oracle *exact,
-                        const struct oracle *rounded) {
+static void compare_job(struct check *check, const char *job, const struct oracles *oracles) {
   const char *why;
   struct ref_tensors tensors;
   if (!ref_tensors_read(check->driver, at(check, ref_format(check->driver, "%s.safetensors", job)),
@@ -257,31 +272,49 @@ static void compare_job(struct check *check, const char *job, const struct oracl
     report(check, "%s", why);
     return;
   }
-  compare_log(check, at(check, ref_format(check->driver, "%s.jsonl", job)), exact, rounded);
-  for (size_t i = 0; i < exact->module->variables.len; i++) {
-    const struct dtg_variable *variable = &exact->module->variables.data[i];
-    compare_variable(check, variable, exact->variables[i], rounded->variables[i],
-                     ref_tensors_find(&tensors, variable->path));
-  }
+  compare_log(check, at(check, ref_format(check->driver, "%s.jsonl", job)), oracles);
+  for (size_t i = 0; i < oracles->exact.module->variables.len; i++)
+    compare_variable(check, oracles, i,
+                     ref_tensors_find(&tensors, oracles->exact.module->variables.data[i].path));
+}
+
+static void add_rounded(struct oracles *oracles) {
+  struct oracle *rounded = &oracles->rounded[oracles->count++];
+  oracle_open(rounded, oracles->exact.model, oracles->exact.module, oracles->count);
+  oracle_train(rounded, STEPS);
+}
+
+/* A step or a kink may be met by the program and missed by one draw of noise: what fails is
+ * compared again with more draws. */
+static void compare_jobs(struct check *check, struct oracles *oracles, bool unfused) {
+  bool failed = check->failed;
+  do {
+    add_rounded(oracles);
+    check->failed = false;
+    check->mute = oracles->count < DRAWS;
+    compare_job(check, "one", oracles);
+    if (unfused)
+      compare_job(check, "unfused", oracles);
+  } while (check->failed && oracles->count < DRAWS);
+  check->mute = false;
+  check->failed |= failed;
 }
 
 /* The program, and the one without fusion. Their bits may differ: see compiler/opt/opt.h. */
 static void check_numbers(struct check *check, const struct dtg_pipeline *pipeline,
                           const char *unfused) {
-  struct oracle exact, rounded;
+  struct oracles oracles = {.count = 0};
   const struct job job = {unfused, "unfused", "5", "2", {NULL}};
-  oracle_open(&exact, pipeline->model, pipeline->module, false);
-  oracle_open(&rounded, pipeline->model, pipeline->module, true);
-  oracle_train(&exact, STEPS);
-  oracle_train(&rounded, STEPS);
-  compare_job(check, "one", &exact, &rounded);
-  if (unfused && run(check, &job)) {
-    compare_job(check, "unfused", &exact, &rounded);
+  bool other = unfused && run(check, &job);
+  oracle_open(&oracles.exact, pipeline->model, pipeline->module, 0);
+  oracle_train(&oracles.exact, STEPS);
+  compare_jobs(check, &oracles, other);
+  if (other)
     check->totals->same_unfused +=
         same_files(check, at(check, "one.safetensors"), at(check, "unfused.safetensors"));
-  }
-  oracle_close(&exact);
-  oracle_close(&rounded);
+  oracle_close(&oracles.exact);
+  for (size_t i = 0; i < oracles.count; i++)
+    oracle_close(&oracles.rounded[i]);
 }
 
 /* ---- texts ---- */
@@ -365,7 +398,7 @@ static void check_memory(struct check *check, const struct dtg_plan *plan) {
     const struct dtg_plan_function *function = &plan->functions[i];
     if (!function->graph)
       continue;
-    /* In small arenas a buffer of one line more is nothing. */
+    /* A few lines more are nothing. */
     if ((double)function->arena_bytes > 1.05 * (double)function->live_peak_bytes + SMALL)
       report(check, "the arena of `%s` has %" PRId64 " bytes for %" PRId64 " live ones",
              function->name, function->arena_bytes, function->live_peak_bytes);

@@ -356,16 +356,21 @@ struct body_value body_flat(struct body *body, struct body_value from) {
   return body_make(body, &from, true, "reshape(%s, [%s, %d])", from.text, body->batch, size);
 }
 
+struct body_value body_dense(struct body *body, struct body_value from, int out) {
+  from = body_flat(body, from);
+  from.shape.dims[1] = out;
+  from.mag += 1;
+  return body_make(body, &from, true, "(%s: dense(%s, out = %d))", body_label(body), from.text,
+                   out);
+}
+
 struct body_value body_adapt(struct body *body, struct body_value from,
                              const struct body_shape *shape) {
   if (body_same(&from.shape, shape))
     return from;
-  int size = body_size(shape);
-  from = body_flat(body, from);
-  from.shape.dims[1] = size;
-  from =
-      body_make(body, &from, true, "(%s: dense(%s, out = %d))", body_label(body), from.text, size);
-  from.mag += 1;
+  from = body_dense(body, from, body_size(shape));
+  if (!body_batched(shape))
+    from = body_make(body, &from, true, "mean(%s, axis = 0)", from.text);
   from.shape = *shape;
   return body_make(body, &from, true, "reshape(%s, %s)", from.text, body_dims(body, shape));
 }

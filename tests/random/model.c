@@ -116,8 +116,7 @@ static void write_model(struct model *model, struct dtg_strbuf *out) {
   }
   dtg_strbuf_printf(out, "model net(%s) {\n", list);
   struct body_value first = body.names[0].value; /* something is trained in any case */
-  struct body_shape shape = {2, {BATCH, rnd_between(model->rnd, 2, 9)}};
-  first = body_adapt(&body, body_unary(&body, first), &shape);
+  first = body_dense(&body, body_unary(&body, first), rnd_between(model->rnd, 2, 9));
   body_bind(&body, &first);
   body_statements(&body, rnd_between(model->rnd, 2, 9));
   write_loss(model, &body);

@@ -6,6 +6,7 @@
 #include "runtime/init.h"
 #include "runtime/value.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,8 +119,8 @@ static double *initial(struct oracle *oracle, const struct dtg_variable *variabl
 }
 
 void oracle_open(struct oracle *oracle, const struct dtg_model *model,
-                 const struct dtg_module *module, bool rounded) {
-  *oracle = (struct oracle){.model = model, .module = module, .rounded = rounded};
+                 const struct dtg_module *module, uint64_t noise) {
+  *oracle = (struct oracle){.model = model, .module = module, .noise = noise};
   oracle->data = open_data(oracle, model->train.data);
   if (model->train.evaluate.epochs > 0 || model->train.evaluate.steps > 0)
     oracle->test = open_data(oracle, model->train.evaluate.data);
@@ -197,15 +198,31 @@ static double unit(uint64_t bits) {
   return (double)(bits >> 11) * 0x1p-52 - 1;
 }
 
-/* As f32, and for sums with about what another order of adding does: else what is tied in exact
- * arithmetic would stay tied here. */
-static void round_values(const struct dtg_node *node, uint64_t id, int64_t count, double *values) {
+/* What the terms of a sum come to at most; 0 for other ops. */
+static double term_size(const struct dtg_node *node, const struct dtg_ref_tensor *values) {
   bool sums = node->op->class == DTG_CLASS_LIBRARY ||
               (node->op->class == DTG_CLASS_REDUCE && node->op->accumulate == CG_ACCUMULATE_SUM);
+  double size = sums ? 1 : 0;
+  for (uint32_t i = 0; sums && i < node->input_count; i++) {
+    const struct dtg_ref_tensor *input = &values[node->inputs[i]];
+    double most = 0;
+    for (int64_t e = 0; e < dtg_shape_count(&input->type.shape); e++)
+      most = fmax(most, fabs(input->data[e]));
+    size *= most;
+  }
+  return size;
+}
+
+/* As f32, and for sums with about what another order of adding does: terms that cancel in exact
+ * arithmetic must not do so here. */
+static void round_values(const struct dtg_node *node, uint64_t id, uint64_t draw,
+                         struct dtg_ref_tensor *values) {
+  double noise = 0x1p-23 * term_size(node, values), *out = values[id].data;
+  int64_t count = dtg_shape_count(&node->type.shape);
   for (int64_t e = 0; e < count; e++) {
-    if (sums)
-      values[e] *= 1 + 0x1p-23 * unit(id * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)e);
-    values[e] = (double)(float)values[e];
+    if (out[e] != 0)
+      out[e] += noise * unit((id + (draw << 32)) * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)e);
+    out[e] = (double)(float)out[e];
   }
 }
 
@@ -221,8 +238,8 @@ static struct dtg_ref_tensor *evaluate(const struct dtg_graph *graph, struct dtg
       fill_leaf(at, node, &values[i]);
     else
       evaluate_node(node, arena, values, &values[i]);
-    if (at->oracle->rounded && node->type.dtype == DTG_F32)
-      round_values(node, i + 1, count, values[i].data);
+    if (at->oracle->noise != 0 && node->type.dtype == DTG_F32)
+      round_values(node, i, at->oracle->noise, values);
   }
   return values;
 }

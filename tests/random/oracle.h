@@ -5,8 +5,8 @@
  * it shares data, initial values and random numbers with the programs and nothing else: no fusion,
  * no schedule, no kernels, no threads, no tree.
  *
- * Rounded, every f32 value is rounded to f32, and sums a little more: by how much that changes the
- * results says how much a program may be off.
+ * Rounded, every f32 value is rounded to f32, and sums a little more, at random: by how much that
+ * changes the results says how much a program may be off.
  *
  * Ownership: an oracle owns its memory; it borrows the model and module. Threads: none.
  */
@@ -33,15 +33,15 @@ struct oracle {
   struct dtg_arena arena;
   const struct dtg_model *model;
   const struct dtg_module *module; /* with gradients, not optimized */
-  bool rounded;
-  double **variables;           /* by variable of the module */
-  struct dtr_data *data, *test; /* `test`: NULL without evaluation */
+  uint64_t noise;                  /* 0: exact; else rounded, each number with other noise */
+  double **variables;              /* by variable of the module */
+  struct dtr_data *data, *test;    /* `test`: NULL without evaluation */
   DTG_VEC(struct oracle_line) lines;
 };
 
 /* Ends the process with a message if data or initial values cannot be had. */
 void oracle_open(struct oracle *oracle, const struct dtg_model *model,
-                 const struct dtg_module *module, bool rounded);
+                 const struct dtg_module *module, uint64_t noise);
 void oracle_close(struct oracle *oracle);
 /* Training up to `steps`, with its evaluations. */
 void oracle_train(struct oracle *oracle, int64_t steps);
