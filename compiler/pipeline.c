@@ -153,11 +153,6 @@ static bool fits_memory(struct dtg_pipeline *p) {
   return true;
 }
 
-static const char *base_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 static bool run_schedule(struct dtg_pipeline *p) {
   const char **inputs = DTG_NEW_ARRAY(&p->ctx->arena, const char *, p->model->inputs.len);
   for (size_t i = 0; i < p->model->inputs.len; i++)
@@ -172,7 +167,7 @@ static bool run_schedule(struct dtg_pipeline *p) {
   p->report = (struct dtg_report_input){
       .ctx = p->ctx,
       .name = p->name,
-      .model_file = base_name(p->options->model),
+      .model_file = dtg_base_name(p->options->model),
       .results = dtg_results_line(&p->ctx->arena, p->model, &p->cluster),
       .replication = p->replication,
       .partition = p->partition,
@@ -210,7 +205,7 @@ static void write_host(struct dtg_pipeline *p, const char *plan_id, struct dtg_s
                                     .plan = p->plan,
                                     .replication = p->replication,
                                     .name = p->name,
-                                    .model_file = base_name(p->options->model),
+                                    .model_file = dtg_base_name(p->options->model),
                                     .plan_text = dtg_strbuf_text(&p->plan_text),
                                     .plan_id = plan_id,
                                     .model_id = p->model_id};
@@ -403,7 +398,7 @@ void dtg_pipeline_dump(struct dtg_pipeline *p, enum dtg_stage stage, struct dtg_
 const char *dtg_pipeline_folder(const struct dtg_pipeline *p) {
   if (p->options->output)
     return p->options->output;
-  return dtg_arena_printf(&p->ctx->arena, "%s.out", base_name(p->options->model));
+  return dtg_arena_printf(&p->ctx->arena, "%s.out", dtg_base_name(p->options->model));
 }
 
 const char *dtg_pipeline_program(const struct dtg_pipeline *p) {
@@ -411,7 +406,7 @@ const char *dtg_pipeline_program(const struct dtg_pipeline *p) {
 }
 
 static const char *program_name(struct dtg_ctx *ctx, const char *model) {
-  const char *base = base_name(model);
+  const char *base = dtg_base_name(model);
   size_t length = strlen(base);
   if (length > 4 && strcmp(base + length - 4, ".dtg") == 0)
     length -= 4;

@@ -9,9 +9,7 @@
 #include <string.h>
 
 static const char *where(struct dtg_ctx *ctx, struct dtg_span span) {
-  const char *text = dtg_span_text(&ctx->arena, &ctx->sources, span);
-  const char *slash = strrchr(text, '/');
-  return slash ? slash + 1 : text;
+  return dtg_span_short(&ctx->arena, &ctx->sources, span);
 }
 
 static void copy_dims(const struct dtg_type *type, uint32_t *rank, int64_t *dims) {

@@ -8,13 +8,6 @@ static const char *const function_docs[DTG_PLAN_FUNCTIONS] = {
     "forward and backward of one shard", "evaluation of one shard's number of examples",
     "evaluation of one example", "reduced contributions in, new parameters and slots out"};
 
-const char *cg_host_where(struct dtg_arena *arena, const struct dtg_source_set *sources,
-                          struct dtg_span span) {
-  const char *text = dtg_span_text(arena, sources, span);
-  const char *slash = strrchr(text, '/');
-  return slash ? slash + 1 : text;
-}
-
 // What a launch computes: the last node of its group that the source names.
 const struct dtg_node *cg_host_subject(const struct dtg_plan_function *function,
                                        const struct dtg_plan_step *step) {
@@ -92,7 +85,7 @@ static void put_launch_comment(const struct cg_host *h, const struct dtg_plan_fu
   const struct dtg_node *subject = cg_host_subject(function, step);
   dtg_strbuf_puts(h->out, "  /* ");
   cg_host_put_title(h, subject, kernel);
-  const char *where = subject ? cg_host_where(h->arena, h->in->sources, subject->span) : "";
+  const char *where = subject ? dtg_span_short(h->arena, h->in->sources, subject->span) : "";
   if (*where)
     dtg_strbuf_printf(h->out, " -- %s", where);
   dtg_strbuf_puts(h->out, " */\n");

@@ -21,8 +21,4 @@ struct cg_host_input {
 
 void cg_host_emit(const struct cg_host_input *input, struct dtg_strbuf *out);
 
-// "file.dtg:12:5" with the file's base name; "" without a span.
-const char *cg_host_where(struct dtg_arena *arena, const struct dtg_source_set *sources,
-                          struct dtg_span span);
-
 #endif

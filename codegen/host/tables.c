@@ -117,7 +117,7 @@ static void put_launch(const struct cg_host *h, int index, const struct dtg_plan
   put_string(h, dtg_strbuf_text(&title));
   dtg_strbuf_free(&title);
   put(h, ", ");
-  put_string(h, subject ? cg_host_where(h->arena, h->in->sources, subject->span) : "");
+  put_string(h, subject ? dtg_span_short(h->arena, h->in->sources, subject->span) : "");
   put(h, ", ");
   const struct dtg_node *check = checked_node(function, step);
   put_string(h, check ? dtg_node_string(check, "what", "value") : NULL);

@@ -215,6 +215,16 @@ const char *dtg_span_text(struct dtg_arena *arena, const struct dtg_source_set *
                           at.column);
 }
 
+const char *dtg_span_short(struct dtg_arena *arena, const struct dtg_source_set *set,
+                           struct dtg_span span) {
+  return dtg_base_name(dtg_span_text(arena, set, span));
+}
+
+const char *dtg_base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
 struct dtg_span dtg_span_join(struct dtg_span first, struct dtg_span second) {
   if (first.file == DTG_NO_FILE)
     return second;

@@ -66,6 +66,11 @@ struct dtg_position dtg_source_position(const struct dtg_source_set *set, uint32
 // "path:line:column" of the span's start in the arena; "" for DTG_SPAN_NONE.
 const char *dtg_span_text(struct dtg_arena *arena, const struct dtg_source_set *set,
                           struct dtg_span span);
+// The same with the file's name alone, for texts that must not depend on where the tree lies.
+const char *dtg_span_short(struct dtg_arena *arena, const struct dtg_source_set *set,
+                           struct dtg_span span);
+// What follows the last slash of a path; points into it.
+const char *dtg_base_name(const char *path);
 
 // The smallest span holding both; a NONE side is ignored.
 struct dtg_span dtg_span_join(struct dtg_span first, struct dtg_span second);

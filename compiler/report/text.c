@@ -32,9 +32,7 @@ static const char *device_text(struct text *t, uint32_t device) {
 }
 
 static const char *cause_text(struct text *t, struct dtg_cause cause) {
-  const char *where = dtg_span_text(&t->arena, &t->in->ctx->sources, cause.span);
-  const char *slash = strrchr(where, '/');
-  where = slash ? slash + 1 : where;
+  const char *where = dtg_span_short(&t->arena, &t->in->ctx->sources, cause.span);
   return dtg_arena_printf(&t->arena, "%s%s%s", cause.rule, *where ? ", " : "", where);
 }
 

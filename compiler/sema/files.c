@@ -207,8 +207,7 @@ static bool import_one(struct dtg_sema *sema, struct dtg_scope_file *file,
 
 // "parts/blocks.dtg" is called `blocks`, if that can be a name.
 static const char *file_stem(struct dtg_ctx *ctx, const char *path) {
-  const char *slash = strrchr(path, '/');
-  const char *stem = slash ? slash + 1 : path;
+  const char *stem = dtg_base_name(path);
   size_t length = strcspn(stem, ".");
   bool good = length > 0 && !isdigit((unsigned char)stem[0]);
   for (size_t i = 0; i < length; i++)
