@@ -331,13 +331,18 @@ static bool bundle(struct dtg_pipeline *p) {
   return cg_link(p->ctx, &input);
 }
 
+// Machine code is made where it is shown and for the program: a plan is known without it.
+static bool is_needed(enum dtg_stage stage, enum dtg_stage last) {
+  return stage != DTG_STAGE_LLVM || last == DTG_STAGE_LLVM || last == DTG_STAGE_COUNT;
+}
+
 bool dtg_pipeline_run(struct dtg_pipeline *p, enum dtg_stage last) {
   for (int stage = 0; stage < DTG_STAGE_COUNT && stage <= (int)last; stage++) {
     if (!is_complete(p, (enum dtg_stage)stage))
       return !dtg_diags_failed(&p->ctx->diags);
     if ((last == DTG_STAGE_CUDA || last == DTG_STAGE_PTX) && stage == (int)last)
       return run_gpu(p);
-    if (!run_stage(p, (enum dtg_stage)stage))
+    if (is_needed((enum dtg_stage)stage, last) && !run_stage(p, (enum dtg_stage)stage))
       return false;
   }
   return last != DTG_STAGE_COUNT || bundle(p);

@@ -35,8 +35,8 @@ void dtg_pipeline_init(struct dtg_pipeline *pipeline, struct dtg_ctx *ctx,
                        const struct dtg_options *options);
 void dtg_pipeline_free(struct dtg_pipeline *pipeline);
 
-// Runs the stages up to and including `last`; DTG_STAGE_COUNT: all, and the bundle. False with
-// errors in the context's diagnostics.
+// Runs the stages up to and including `last`, but for LLVM where its result is not asked for;
+// DTG_STAGE_COUNT: all, and the bundle. False with errors in the context's diagnostics.
 bool dtg_pipeline_run(struct dtg_pipeline *pipeline, enum dtg_stage last);
 // The result of a stage that has run, as text.
 void dtg_pipeline_dump(struct dtg_pipeline *pipeline, enum dtg_stage stage, struct dtg_strbuf *out);
