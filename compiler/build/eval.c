@@ -81,38 +81,27 @@ static struct dtg_value eval_member(struct dtg_build *b, struct dtg_build_env *e
 
 // ---- parts ----
 
-static struct dtg_value eval_string(struct dtg_build *b, struct dtg_build_env *env,
-                                    const struct dtg_ast_string *string) {
-  struct dtg_strbuf text = {0};
-  bool failed = false;
-  for (size_t i = 0; i < string->parts.len; i++) {
-    const struct dtg_ast_string_part *part = &string->parts.data[i];
-    if (!part->is_name) {
-      dtg_strbuf_puts(&text, part->text);
-      continue;
-    }
-    struct dtg_value value = eval_name(b, env, part->text, part->span);
-    failed |= value.kind == DTG_VALUE_ERROR;
-    if (value.kind == DTG_VALUE_STRING)
-      dtg_strbuf_puts(&text, value.s);
-    else
-      dtg_value_print(&value, &text);
-  }
-  const char *interned = dtg_intern_z(&b->ctx->names, dtg_strbuf_text(&text));
-  dtg_strbuf_free(&text);
-  return failed ? dtg_value_error() : dtg_value_string(interned);
+struct place {
+  struct dtg_build *b;
+  struct dtg_build_env *env;
+};
+
+static struct dtg_value read_name(void *scope, const char *name, struct dtg_span span) {
+  const struct place *place = scope;
+  return eval_name(place->b, place->env, name, span);
 }
 
-static struct dtg_value eval_list(struct dtg_build *b, struct dtg_build_env *env,
-                                  const struct dtg_ast_expr *expr) {
-  struct dtg_value out = {.kind = DTG_VALUE_LIST, .list.count = expr->list.elements.len};
-  out.list.items = DTG_NEW_ARRAY(&b->ctx->arena, struct dtg_value, out.list.count);
-  bool failed = false;
-  for (size_t i = 0; i < out.list.count; i++) {
-    out.list.items[i] = dtg_build_eval(b, env, expr->list.elements.data[i]);
-    failed |= out.list.items[i].kind == DTG_VALUE_ERROR;
-  }
-  return failed ? dtg_value_error() : out;
+static struct dtg_value read_expression(void *scope, const struct dtg_ast_expr *expr) {
+  const struct place *place = scope;
+  return dtg_build_eval(place->b, place->env, expr);
+}
+
+static struct dtg_value eval_parts(struct dtg_build *b, struct dtg_build_env *env,
+                                   const struct dtg_ast_expr *expr) {
+  struct place place = {b, env};
+  struct dtg_value_reader reader = {b->ctx, &place, read_name, read_expression};
+  return expr->kind == DTG_EXPR_STRING ? dtg_value_of_string(&reader, &expr->string)
+                                       : dtg_value_of_list(&reader, expr);
 }
 
 static struct dtg_value eval_if(struct dtg_build *b, struct dtg_build_env *env,
@@ -186,7 +175,8 @@ static struct dtg_value eval_kind(struct dtg_build *b, struct dtg_build_env *env
   case DTG_EXPR_BOOL:
     return dtg_value_bool(expr->bool_value);
   case DTG_EXPR_STRING:
-    return eval_string(b, env, &expr->string);
+  case DTG_EXPR_LIST:
+    return eval_parts(b, env, expr);
   case DTG_EXPR_NAME:
     return eval_name(b, env, expr->name, expr->span);
   case DTG_EXPR_MEMBER:
@@ -207,8 +197,6 @@ static struct dtg_value eval_kind(struct dtg_build *b, struct dtg_build_env *env
     return dtg_build_binary(b, expr->binary.op, &left, &right, expr->span);
   case DTG_EXPR_IF:
     return eval_if(b, env, expr);
-  case DTG_EXPR_LIST:
-    return eval_list(b, env, expr);
   case DTG_EXPR_LAMBDA:
     return eval_lambda(b, env, expr);
   case DTG_EXPR_PIPE:

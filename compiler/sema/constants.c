@@ -44,38 +44,27 @@ static struct dtg_value eval_name(struct dtg_sema *sema, struct dtg_scope_file *
   return error();
 }
 
-static struct dtg_value eval_string(struct dtg_sema *sema, struct dtg_scope_file *file,
-                                    const struct dtg_ast_string *string) {
-  struct dtg_strbuf text = {0};
-  bool failed = false;
-  for (size_t i = 0; i < string->parts.len; i++) {
-    const struct dtg_ast_string_part *part = &string->parts.data[i];
-    if (!part->is_name) {
-      dtg_strbuf_puts(&text, part->text);
-      continue;
-    }
-    struct dtg_value value = eval_name(sema, file, part->text, part->span);
-    failed |= value.kind == DTG_VALUE_ERROR;
-    if (value.kind == DTG_VALUE_STRING)
-      dtg_strbuf_puts(&text, value.s);
-    else
-      dtg_value_print(&value, &text);
-  }
-  const char *interned = dtg_intern_z(&sema->ctx->names, dtg_strbuf_text(&text));
-  dtg_strbuf_free(&text);
-  return failed ? error() : dtg_value_string(interned);
+struct place {
+  struct dtg_sema *sema;
+  struct dtg_scope_file *file;
+};
+
+static struct dtg_value read_name(void *scope, const char *name, struct dtg_span span) {
+  const struct place *place = scope;
+  return eval_name(place->sema, place->file, name, span);
 }
 
-static struct dtg_value eval_list(struct dtg_sema *sema, struct dtg_scope_file *file,
-                                  const struct dtg_ast_expr *expr) {
-  struct dtg_value out = {.kind = DTG_VALUE_LIST, .list.count = expr->list.elements.len};
-  out.list.items = DTG_NEW_ARRAY(&sema->ctx->arena, struct dtg_value, out.list.count);
-  bool failed = false;
-  for (size_t i = 0; i < out.list.count; i++) {
-    out.list.items[i] = dtg_sema_eval(sema, file, expr->list.elements.data[i]);
-    failed |= out.list.items[i].kind == DTG_VALUE_ERROR;
-  }
-  return failed ? error() : out;
+static struct dtg_value read_expression(void *scope, const struct dtg_ast_expr *expr) {
+  const struct place *place = scope;
+  return dtg_sema_eval(place->sema, place->file, expr);
+}
+
+static struct dtg_value eval_parts(struct dtg_sema *sema, struct dtg_scope_file *file,
+                                   const struct dtg_ast_expr *expr) {
+  struct place place = {sema, file};
+  struct dtg_value_reader reader = {sema->ctx, &place, read_name, read_expression};
+  return expr->kind == DTG_EXPR_STRING ? dtg_value_of_string(&reader, &expr->string)
+                                       : dtg_value_of_list(&reader, expr);
 }
 
 static struct dtg_value eval_if(struct dtg_sema *sema, struct dtg_scope_file *file,
@@ -153,7 +142,8 @@ struct dtg_value dtg_sema_eval(struct dtg_sema *sema, struct dtg_scope_file *fil
   case DTG_EXPR_BOOL:
     return dtg_value_bool(expr->bool_value);
   case DTG_EXPR_STRING:
-    return eval_string(sema, file, &expr->string);
+  case DTG_EXPR_LIST:
+    return eval_parts(sema, file, expr);
   case DTG_EXPR_NAME:
     return eval_name(sema, file, expr->name, expr->span);
   case DTG_EXPR_MEMBER:
@@ -167,8 +157,6 @@ struct dtg_value dtg_sema_eval(struct dtg_sema *sema, struct dtg_scope_file *fil
     return dtg_value_binary(sema->ctx, expr->binary.op, &a, &b, expr->span);
   case DTG_EXPR_IF:
     return eval_if(sema, file, expr);
-  case DTG_EXPR_LIST:
-    return eval_list(sema, file, expr);
   case DTG_EXPR_SUBSCRIPT:
     return eval_subscript(sema, file, expr);
   case DTG_EXPR_CALL:

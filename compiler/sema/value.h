@@ -76,6 +76,20 @@ struct dtg_value dtg_value_binary(struct dtg_ctx *ctx, enum dtg_ast_binary_op op
 struct dtg_value dtg_value_index(struct dtg_ctx *ctx, const struct dtg_value *list,
                                  const struct dtg_value *index, struct dtg_span span);
 
+// How the parts of a value are evaluated: constants and bodies see other names.
+struct dtg_value_reader {
+  struct dtg_ctx *ctx;
+  void *scope; // handed to the functions
+  struct dtg_value (*name)(void *scope, const char *name, struct dtg_span span);
+  struct dtg_value (*expression)(void *scope, const struct dtg_ast_expr *expr);
+};
+// A string with its ${name} parts put in, and a list; DTG_VALUE_ERROR if a part is one. All parts
+// are evaluated, so that each reports its own error.
+struct dtg_value dtg_value_of_string(const struct dtg_value_reader *reader,
+                                     const struct dtg_ast_string *string);
+struct dtg_value dtg_value_of_list(const struct dtg_value_reader *reader,
+                                   const struct dtg_ast_expr *list);
+
 // Functions of static arguments: those of <math.h> that exist as ops too, min and max of two
 // numbers or a list, len, int, float. False if `name` is none of them or an argument is not static;
 // the caller then tries something else.
