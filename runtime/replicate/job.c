@@ -1,47 +1,13 @@
-#include "runtime/replicate/job.h"
+#include "runtime/replicate/job_parts.h"
 
 #include "runtime/cpu.h"
-#include "runtime/json.h"
-#include "runtime/replicate/arbiter.h"
-#include "runtime/replicate/owner.h"
-#include "runtime/replicate/replica.h"
 #include "runtime/signals.h"
-#include "runtime/task_parts.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 
 static const int64_t look_around =
     100 * 1000 * 1000; /* ns: for signals, where they can be missed */
-
-/* What one thread polls. */
-struct group {
-  struct dtr_job_run *job;
-  uint32_t device;
-  uint32_t client; /* or DTR_NONE */
-  int threads, trace_first;
-  struct dtr_endpoint end;
-  bool is_started;
-  struct dtr_party failed; /* says why it could not start */
-  struct dtr_executor *executor;
-  struct dtr_replica *replica;
-  struct dtr_owner *owner;
-  struct dtr_arbiter *arbiter;
-  pthread_t thread;
-};
-
-struct dtr_job_run {
-  struct dtr_job_options options;
-  struct dtr_map *map;
-  struct dtr_channels *channels;
-  struct dtr_loop *loop;
-  struct dtr_task *opener; /* owns the data */
-  struct dtr_client **clients;
-  struct group *groups;
-  uint32_t group_count, chief_group;
-  int threads; /* of all groups */
-};
 
 /* ---- groups ---- */
 
@@ -83,6 +49,16 @@ static int threads_of(const struct dtr_job_run *job, uint32_t device) {
   return threads < 1 ? 1 : threads > DTR_MAX_THREADS ? DTR_MAX_THREADS : threads;
 }
 
+static bool refuse_idle(const struct dtr_job_run *job, struct dtr_error *error) {
+  const char *name = job->map->tasks[*job->options.task].name;
+  dtr_error_set(error, DTR_STATUS_CONFIG, "the plan has no work for %s", name);
+  return dtr_error_hint(error, "do not start it: the others do not wait for it");
+}
+
+static bool is_here(const struct dtr_job_run *job, uint32_t device) {
+  return !job->options.task || job->map->devices[device].task == *job->options.task;
+}
+
 static bool make_groups(struct dtr_job_run *job, struct dtr_error *error) {
   const struct dtr_map *map = job->map;
   job->groups = calloc((size_t)map->device_count + 1, sizeof *job->groups);
@@ -91,18 +67,25 @@ static bool make_groups(struct dtr_job_run *job, struct dtr_error *error) {
   for (uint32_t d = 0; d < map->device_count; d++) {
     if (!is_used(map, d))
       continue;
-    struct group *group = &job->groups[job->group_count];
-    *group = (struct group){.job = job,
-                            .device = d,
-                            .client = client_of(map, d),
-                            .threads = threads_of(job, d),
-                            .trace_first = job->threads};
+    struct dtr_group *group = &job->groups[job->group_count];
+    *group = (struct dtr_group){.job = job,
+                                .device = d,
+                                .client = client_of(map, d),
+                                .is_here = is_here(job, d),
+                                .threads = threads_of(job, d),
+                                .trace_first = job->threads};
     if (group->client == 0)
       job->chief_group = job->group_count;
-    job->threads += group->threads;
+    if (group->is_here) {
+      job->main_group = job->has_groups ? job->main_group : job->group_count;
+      job->has_groups = true;
+      job->threads += group->threads;
+    }
     job->group_count++;
   }
-  return true;
+  if (job->groups[job->chief_group].is_here)
+    job->main_group = job->chief_group;
+  return job->has_groups || refuse_idle(job, error);
 }
 
 static uint32_t group_of(const struct dtr_job_run *job, uint32_t party) {
@@ -134,7 +117,8 @@ static bool join_network(struct dtr_job_run *job, struct dtr_error *error) {
                             job->channels->count, error);
   free(tasks);
   for (uint32_t g = 0; good && g < job->group_count; g++)
-    job->groups[g].end = network->endpoint(network->context, g);
+    if (job->groups[g].is_here)
+      job->groups[g].end = network->endpoint(network->context, g);
   return good;
 }
 
@@ -153,29 +137,41 @@ static bool join(struct dtr_job_run *job, struct dtr_error *error) {
 
 /* ---- start and end ---- */
 
-static struct dtr_party party_at(struct group *group, uint32_t number) {
+static struct dtr_party party_at(struct dtr_group *group, uint32_t number) {
   struct dtr_party party;
   dtr_party_init(&party, group->job->options.program, group->job->channels, &group->end,
                  group->job->options.env, number);
   return party;
 }
 
+static uint32_t speaking_task(const struct dtr_job_run *job) {
+  return job->options.task ? *job->options.task : job->map->clients[0].task;
+}
+
 static struct dtr_task_options task_options(const struct dtr_job_run *job) {
   return (struct dtr_task_options){.program = job->options.program,
                                    .env = job->options.env,
                                    .flags = job->options.flags,
-                                   .name = job->map->tasks[job->map->clients[0].task].name,
+                                   .name = job->map->tasks[speaking_task(job)].name,
                                    .model_dir = job->options.model_dir,
                                    .threads = 1,
                                    .terminal = job->options.terminal,
                                    .synchronous = job->options.synchronous};
 }
 
+/* Only clients read data: a task without one never opens a file of it. */
+static bool has_client(const struct dtr_job_run *job) {
+  for (uint32_t g = 0; g < job->group_count; g++)
+    if (job->groups[g].is_here && job->groups[g].client != DTR_NONE)
+      return true;
+  return false;
+}
+
 static bool open_data(struct dtr_job_run *job, struct dtr_error *error) {
   struct dtr_task_options options = task_options(job);
   if (!dtr_task_new(&options, &job->opener, error))
     return false;
-  if (dtr_task_open_data(job->opener))
+  if (!has_client(job) || dtr_task_open_data(job->opener))
     return true;
   *error = job->opener->error;
   return false;
@@ -189,7 +185,9 @@ static bool make_clients(struct dtr_job_run *job, struct dtr_error *error) {
   if (!job->clients)
     return dtr_error_memory(error, job->map->client_count, "the clients");
   for (uint32_t c = 0; c < job->map->client_count; c++) {
-    struct group *group = &job->groups[group_of(job, dtr_party_of_client(job->map, c))];
+    struct dtr_group *group = &job->groups[group_of(job, dtr_party_of_client(job->map, c))];
+    if (!group->is_here)
+      continue;
     if (group->client != c)
       return dtr_error_set(error, DTR_STATUS_BUG, "clients %u and %u are in one task",
                            group->client, c);
@@ -202,7 +200,7 @@ static bool make_clients(struct dtr_job_run *job, struct dtr_error *error) {
 
 static bool open_outputs(struct dtr_job_run *job, struct dtr_error *error) {
   struct dtr_task *chief = dtr_job_chief(job);
-  if (dtr_task_open_outputs(chief, job->threads))
+  if (!job->clients[0] || dtr_task_open_outputs(chief, job->threads))
     return true;
   *error = chief->error;
   return false;
@@ -246,11 +244,11 @@ void dtr_job_free(struct dtr_job_run *job) {
 
 /* ---- a group ---- */
 
-static const struct dtr_data *data_of(const struct group *group, uint32_t replica) {
+static const struct dtr_data *data_of(const struct dtr_group *group, uint32_t replica) {
   return dtr_map_is_local(group->job->map, replica) ? group->job->opener->evaluate_on : NULL;
 }
 
-static bool start_device(struct group *group, struct dtr_error *error) {
+static bool start_device(struct dtr_group *group, struct dtr_error *error) {
   struct dtr_job_run *job = group->job;
   uint32_t replica = job->map->devices[group->device].replica;
   uint32_t owner = job->map->devices[group->device].owner;
@@ -287,13 +285,13 @@ static bool start_device(struct group *group, struct dtr_error *error) {
 }
 
 /* The first party of the device speaks for it. */
-static uint32_t first_party(const struct group *group) {
+static uint32_t first_party(const struct dtr_group *group) {
   const struct dtr_device_map *device = &group->job->map->devices[group->device];
   return device->replica != DTR_NONE ? dtr_party_of_replica(group->job->map, device->replica)
                                      : dtr_party_of_owner(group->job->map, device->owner);
 }
 
-static bool start(struct group *group) {
+static bool start(struct dtr_group *group) {
   struct dtr_error error;
   dtr_error_clear(&error);
   group->is_started = true;
@@ -305,7 +303,7 @@ static bool start(struct group *group) {
   return true;
 }
 
-static bool poll(struct group *group) {
+static bool poll(struct dtr_group *group) {
   bool progress = false;
   if (!group->is_started)
     return start(group);
@@ -324,7 +322,9 @@ static bool poll(struct group *group) {
   return progress;
 }
 
-static bool is_over(const struct group *group) {
+static bool is_over(const struct dtr_group *group) {
+  if (!group->is_here || atomic_load_explicit(&group->job->is_abandoned, memory_order_acquire))
+    return true;
   if (!group->is_started)
     return false;
   if (group->client != DTR_NONE &&
@@ -355,21 +355,11 @@ uint32_t dtr_job_group_task(const struct dtr_job_run *job, uint32_t group) {
 
 /* ---- a lost task ---- */
 
-static struct dtr_party *party_of(struct group *group, uint32_t which) {
-  if (which == 0)
-    return group->client != DTR_NONE ? dtr_client_party(group->job->clients[group->client]) : NULL;
-  if (which == 1)
-    return group->replica ? dtr_replica_party(group->replica) : NULL;
-  if (which == 2)
-    return group->owner ? dtr_owner_party(group->owner) : NULL;
-  return group->arbiter ? dtr_arbiter_party(group->arbiter) : NULL;
-}
-enum { PARTIES_OF_GROUP = 4 };
-
 /* Whoever waits for the task says where the run stands. */
 static struct dtr_party *find_waiting(struct dtr_job_run *job, uint32_t task) {
-  for (uint32_t i = 0; i < job->group_count * PARTIES_OF_GROUP; i++) {
-    struct dtr_party *party = party_of(&job->groups[i / PARTIES_OF_GROUP], i % PARTIES_OF_GROUP);
+  for (uint32_t i = 0; i < job->group_count * DTR_PARTIES_OF_GROUP; i++) {
+    struct dtr_party *party =
+        dtr_group_party(&job->groups[i / DTR_PARTIES_OF_GROUP], i % DTR_PARTIES_OF_GROUP);
     if (!party || party->is_finished || dtr_party_task(job->map, party->number) == task)
       continue;
     uint32_t edge = atomic_load_explicit(&party->waits_for, memory_order_relaxed);
@@ -395,40 +385,54 @@ static void explain_loss(struct dtr_job_run *job, uint32_t task, struct dtr_erro
 
 void dtr_job_lose(struct dtr_job_run *job, uint32_t task) {
   struct dtr_error error;
-  explain_loss(job, task, &error);
   if (task != dtr_job_group_task(job, job->chief_group)) {
+    if (!job->clients[0]) /* the chief sees it too, and ends the run */
+      return;
+    explain_loss(job, task, &error);
     dtr_client_abort(job->clients[0], &error);
     return;
   }
   /* Without the chief, nobody tells the others: each ends by itself. */
+  explain_loss(job, task, &error);
+  dtr_job_abandon(job, &error);
+}
+
+void dtr_job_abandon(struct dtr_job_run *job, const struct dtr_error *error) {
+  const struct dtr_job_network *network = job->options.network;
   if (!dtr_error_is_set(&dtr_job_chief(job)->error))
-    dtr_job_chief(job)->error = error;
-  for (uint32_t i = 0; i < job->group_count * PARTIES_OF_GROUP; i++) {
-    struct group *group = &job->groups[i / PARTIES_OF_GROUP];
-    struct dtr_party *party = party_of(group, i % PARTIES_OF_GROUP);
-    if (group->failed.is_failed)
-      group->failed.is_finished = true;
-    group->is_started = true;
-    if (party)
-      party->is_finished = true;
-  }
+    dtr_job_chief(job)->error = *error;
+  atomic_store_explicit(&job->is_abandoned, true, memory_order_release);
+  if (network && network->abandon)
+    network->abandon(network->context);
 }
 
 /* ---- threads ---- */
 
+/* The thread of the chief, or where the chief is elsewhere, of the first group. */
+static bool is_main(const struct dtr_group *group) {
+  return group == &group->job->groups[group->job->main_group];
+}
+
+static void leave(struct dtr_group *group) {
+  const struct dtr_job_network *network = group->job->options.network;
+  if (network && network->leave)
+    network->leave(network->context, (uint32_t)(group - group->job->groups));
+}
+
 static void *drive_group(void *context) {
-  struct group *group = context;
+  struct dtr_group *group = context;
   const struct dtr_env *env = group->job->options.env;
   while (!is_over(group)) {
     dtr_transport_progress(&group->end, dtr_env_now(env));
     if (!poll(group))
       dtr_transport_wait(&group->end, INT64_MAX);
   }
+  leave(group);
   return NULL;
 }
 
-/* Signals are for the thread of the chief. */
-static bool start_thread(struct group *group) {
+/* Signals are for the main thread. */
+static bool start_thread(struct dtr_group *group) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -436,144 +440,69 @@ static bool start_thread(struct group *group) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (status == 0)
     return true;
+  struct dtr_job_run *job = group->job;
   struct dtr_error error;
   dtr_error_clear(&error);
   dtr_error_system(&error, DTR_STATUS_MEMORY, status, "a thread for task %s cannot be started",
-                   group->job->map->tasks[group->job->map->devices[group->device].task].name);
-  dtr_client_abort(group->job->clients[0], &error);
+                   job->map->tasks[job->map->devices[group->device].task].name);
+  if (job->clients[0])
+    dtr_client_abort(job->clients[0], &error);
+  else
+    dtr_job_abandon(job, &error);
   return false;
 }
 
-static void look_at_signals(struct dtr_job_run *job) {
-  struct dtr_task *chief = dtr_job_chief(job);
-  int stop = dtr_signals_stop();
-  if (stop != 0)
-    dtr_task_stop(chief, stop == SIGINT ? "SIGINT" : "SIGTERM");
-  if (dtr_signals_take_report()) {
-    dtr_task_close_line(chief);
-    dtr_job_describe(job, stderr);
+/* The chief ends the run for all; elsewhere a signal ends this process, and the chief loses it. */
+static void stop(struct dtr_job_run *job, const char *reason) {
+  struct dtr_error error;
+  if (job->clients[0]) {
+    dtr_task_stop(dtr_job_chief(job), reason);
+    return;
   }
+  dtr_error_clear(&error);
+  dtr_error_set(&error, DTR_STATUS_STOPPED, "stopped by %s", reason);
+  dtr_job_abandon(job, &error);
+}
+
+static void look_around_now(struct dtr_job_run *job) {
+  struct dtr_task *speaker = dtr_job_chief(job);
+  const struct dtr_job_network *network = job->options.network;
+  int signal = dtr_signals_stop();
+  if (signal != 0)
+    stop(job, signal == SIGINT ? "SIGINT" : "SIGTERM");
+  if (dtr_signals_take_report()) {
+    dtr_task_close_line(speaker);
+    dtr_job_describe(job, stderr);
+    if (network && network->describe)
+      network->describe(network->context, stderr);
+  }
+  if (network && network->look)
+    network->look(network->context, job);
 }
 
 void dtr_job_drive(struct dtr_job_run *job) {
-  struct group *chief = &job->groups[job->chief_group];
+  struct dtr_group *main_group = &job->groups[job->main_group];
   const struct dtr_env *env = job->options.env;
   uint32_t started = 0;
   for (; started < job->group_count; started++)
-    if (started != job->chief_group && !start_thread(&job->groups[started]))
+    if (job->groups[started].is_here && !is_main(&job->groups[started]) &&
+        !start_thread(&job->groups[started]))
       break;
-  while (!is_over(chief)) {
-    look_at_signals(job);
+  while (!is_over(main_group)) {
+    look_around_now(job);
     int64_t now = dtr_env_now(env);
-    dtr_transport_progress(&chief->end, now);
-    if (!poll(chief))
-      dtr_transport_wait(&chief->end, now + look_around);
+    dtr_transport_progress(&main_group->end, now);
+    if (!poll(main_group))
+      dtr_transport_wait(&main_group->end, now + look_around);
   }
+  leave(main_group);
   for (uint32_t g = 0; g < started; g++)
-    if (g != job->chief_group)
+    if (job->groups[g].is_here && !is_main(&job->groups[g]))
       pthread_join(job->groups[g].thread, NULL);
 }
 
 /* ---- the end ---- */
 
 struct dtr_task *dtr_job_chief(struct dtr_job_run *job) {
-  return dtr_client_task(job->clients[0]);
-}
-
-int64_t dtr_job_lead(const struct dtr_job_run *job) {
-  for (uint32_t g = 0; g < job->group_count; g++)
-    if (job->groups[g].arbiter)
-      return dtr_arbiter_lead(job->groups[g].arbiter);
-  return 0;
-}
-
-const struct dtr_map *dtr_job_map(const struct dtr_job_run *job) {
-  return job->map;
-}
-
-struct dtr_traffic dtr_job_traffic(const struct dtr_job_run *job, enum dtr_channel_kind kind,
-                                   uint32_t from_task, uint32_t to_task) {
-  struct dtr_traffic sum = {0, 0};
-  struct dtr_endpoint end = job->groups[job->chief_group].end;
-  for (uint32_t e = 0; e < job->channels->count; e++) {
-    const struct dtr_channel *channel = &job->channels->channels[e];
-    if (channel->kind != kind || !channel->is_counted ||
-        dtr_party_task(job->map, channel->from) != from_task ||
-        dtr_party_task(job->map, channel->to) != to_task)
-      continue;
-    struct dtr_traffic traffic = dtr_transport_traffic(&end, e);
-    sum.messages += traffic.messages;
-    sum.bytes += traffic.bytes;
-  }
-  return sum;
-}
-
-static void write_link(const struct dtr_job_run *job, struct dtr_json *json, uint32_t from,
-                       uint32_t to, bool *any) {
-  for (uint32_t kind = 0; kind < DTR_CHANNEL_PAYLOADS; kind++) {
-    struct dtr_traffic traffic = dtr_job_traffic(job, (enum dtr_channel_kind)kind, from, to);
-    if (traffic.messages == 0)
-      continue;
-    dtr_json_raw(json, *any ? ",\n  {\"from\": " : "\n  {\"from\": ");
-    *any = true;
-    dtr_json_string(json, job->map->tasks[from].name);
-    dtr_json_raw(json, ", \"to\": ");
-    dtr_json_string(json, job->map->tasks[to].name);
-    dtr_json_raw(json, ", \"kind\": ");
-    dtr_json_string(json, dtr_channel_name((enum dtr_channel_kind)kind));
-    dtr_json_raw(json, ", \"messages\": ");
-    dtr_json_integer(json, traffic.messages);
-    dtr_json_raw(json, ", \"bytes\": ");
-    dtr_json_integer(json, traffic.bytes);
-    dtr_json_raw(json, "}");
-  }
-}
-
-static void write_traffic(struct dtr_job_run *job) {
-  struct dtr_task *chief = dtr_job_chief(job);
-  const char *path = job->options.flags->traffic;
-  struct dtr_json json;
-  bool any = false;
-  if (!path || !dtr_json_open(job->options.env, path, &json, &chief->error))
-    return;
-  dtr_json_raw(&json, "{\"steps\": ");
-  dtr_json_integer(&json, chief->step - chief->first_step);
-  dtr_json_raw(&json, ", \"links\": [");
-  for (uint32_t from = 0; from < job->map->task_count; from++)
-    for (uint32_t to = 0; to < job->map->task_count; to++)
-      write_link(job, &json, from, to, &any);
-  dtr_json_raw(&json, "]}\n");
-  dtr_json_close(&json, path, &chief->error);
-}
-
-void dtr_job_finish(struct dtr_job_run *job) {
-  write_traffic(job);
-  dtr_task_finish(dtr_job_chief(job));
-}
-
-void dtr_job_edge_text(const struct dtr_job_run *job, uint32_t edge, char *text, size_t size) {
-  const struct dtr_channel *channel = &job->channels->channels[edge];
-  char from[96], to[96];
-  dtr_party_text(job->map, channel->from, from, sizeof from);
-  dtr_party_text(job->map, channel->to, to, sizeof to);
-  snprintf(text, size, "%s of %s to %s", dtr_channel_name(channel->kind), from, to);
-}
-
-static void describe(const struct dtr_party *party, FILE *stream) {
-  char text[512];
-  dtr_party_describe(party, text, sizeof text);
-  fprintf(stream, "%s\n", text);
-}
-
-void dtr_job_describe(const struct dtr_job_run *job, FILE *stream) {
-  for (uint32_t c = 0; c < job->map->client_count; c++)
-    describe(dtr_client_party(job->clients[c]), stream);
-  for (uint32_t g = 0; g < job->group_count; g++) {
-    if (job->groups[g].replica)
-      describe(dtr_replica_party(job->groups[g].replica), stream);
-    if (job->groups[g].owner)
-      describe(dtr_owner_party(job->groups[g].owner), stream);
-    if (job->groups[g].arbiter)
-      describe(dtr_arbiter_party(job->groups[g].arbiter), stream);
-  }
+  return job->clients && job->clients[0] ? dtr_client_task(job->clients[0]) : job->opener;
 }

@@ -1,15 +1,19 @@
-/* All tasks of a replicated program in one process, joined by the `loop` row.
+/* The tasks of a replicated program that run in this process: all, joined by the `loop` row, or
+ * one, joined to the others by a network.
  *
- * Purpose: makes the parties of every task, gives each device a thread, and runs them to the end. A
- * *group* is what one thread polls: the owner and the replica of a device, and with a task's first
- * device its client. Whoever wants another order of polls (tests, a simulation) polls the groups
- * itself. Ownership: owns everything but program, environment and flags. Threads: made, run and
- * freed by one thread.
+ * Purpose: makes the parties of every task that is here, gives each device a thread, and runs them
+ * to the end. A *group* is what one thread polls: the owner and the replica of a device, and with a
+ * task's first device its client. All groups of the plan are numbered, so that every process gives
+ * an edge the same ends. Whoever wants another order of polls (tests, a simulation) polls the
+ * groups itself. Ownership: owns everything but program, environment and flags. Threads: made, run
+ * and freed by one thread.
  */
 #ifndef DTR_REPLICATE_JOB_H
 #define DTR_REPLICATE_JOB_H
 
 #include "runtime/replicate/client.h"
+
+struct dtr_job_run;
 
 /* What joins the groups, if not the row `loop`. */
 struct dtr_job_network {
@@ -17,7 +21,13 @@ struct dtr_job_network {
   /* An endpoint per group; `tasks`: of each; `edges` stay as they are until the job is freed. */
   bool (*join)(void *context, uint32_t ends, const uint32_t *tasks, const struct dtr_edge *edges,
                uint32_t edge_count, struct dtr_error *error);
-  struct dtr_endpoint (*endpoint)(void *context, uint32_t end);
+  struct dtr_endpoint (*endpoint)(void *context, uint32_t end); /* of groups that are here */
+  /* The rest may be NULL. Called now and then by the thread that drives the job, and after every
+   * event of its group: the place to call dtr_job_lose and dtr_job_abandon. */
+  void (*look)(void *context, struct dtr_job_run *job);
+  void (*leave)(void *context, uint32_t end); /* by the end's thread: it will not poll any more */
+  void (*abandon)(void *context);             /* wakes all ends: nobody waits any more */
+  void (*describe)(void *context, FILE *stream);
 };
 
 struct dtr_job_options {
@@ -29,9 +39,8 @@ struct dtr_job_options {
   bool terminal, always_share;
   bool synchronous;                      /* no thread reads ahead */
   const struct dtr_job_network *network; /* NULL: loop */
+  const uint32_t *task;                  /* the one that runs here; NULL: all */
 };
-
-struct dtr_job_run;
 
 bool dtr_job_new(const struct dtr_job_options *options, struct dtr_job_run **job,
                  struct dtr_error *error);
@@ -48,10 +57,14 @@ bool dtr_job_poll(struct dtr_job_run *job, uint32_t group);
 bool dtr_job_is_over(const struct dtr_job_run *job, uint32_t group);
 uint32_t dtr_job_group_task(const struct dtr_job_run *job, uint32_t group);
 /* A task is gone for good: the others end, with who waited for it as the cause. Its own groups are
- * not to be polled any more. One thread drives the job. */
+ * not to be polled any more. Where the chief is in another process, it ends the run. The thread
+ * that drives the job. */
 void dtr_job_lose(struct dtr_job_run *job, uint32_t task);
+/* All groups that are here end at once, and nobody is told. The thread that drives the job. */
+void dtr_job_abandon(struct dtr_job_run *job, const struct dtr_error *error);
 
-/* The chief's bookkeeping: steps, results, the error. */
+/* The bookkeeping that speaks for this process: the chief's steps, results and error; where the
+ * chief is elsewhere, one with nothing but an error. */
 struct dtr_task *dtr_job_chief(struct dtr_job_run *job);
 /* What a channel has carried. */
 struct dtr_traffic dtr_job_traffic(const struct dtr_job_run *job, enum dtr_channel_kind kind,
