@@ -51,6 +51,12 @@ struct dtr_transport_row {
   bool (*peek)(void *self, uint32_t edge, int64_t *step, int64_t *size);
   /* Takes back a message that nobody has received yet: it counts as never sent. False: too late. */
   bool (*withdraw)(void *self, uint32_t edge);
+  /* This end of the edge forgets all generations before `generation`: what it had sent counts as
+   * sent, what it had taken as given back, and the edge is free. A message has the generation of
+   * the end that sent it; the other end refuses and counts older ones than its own, and does not
+   * see newer ones until it is reset, too. Nobody uses the end meanwhile. */
+  void (*reset)(void *self, uint32_t edge, uint32_t generation);
+  int64_t (*refused)(void *self); /* messages of dead generations, by this endpoint */
   /* Of an edge that this end sends on, at any time; of others when nothing is under way. */
   struct dtr_traffic (*traffic)(void *self, uint32_t edge);
   /* Moves what can be moved; returns when it wants to be called again, INT64_MAX: on an event. */
@@ -90,6 +96,15 @@ static inline bool dtr_transport_peek(const struct dtr_endpoint *end, uint32_t e
 
 static inline bool dtr_transport_withdraw(const struct dtr_endpoint *end, uint32_t edge) {
   return end->row->withdraw(end->self, edge);
+}
+
+static inline void dtr_transport_reset(const struct dtr_endpoint *end, uint32_t edge,
+                                       uint32_t generation) {
+  end->row->reset(end->self, edge, generation);
+}
+
+static inline int64_t dtr_transport_refused(const struct dtr_endpoint *end) {
+  return end->row->refused(end->self);
 }
 
 static inline struct dtr_traffic dtr_transport_traffic(const struct dtr_endpoint *end,

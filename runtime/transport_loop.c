@@ -15,6 +15,8 @@ struct slot {
   int64_t step, size;
   const void *bytes;
   struct dtr_traffic traffic; /* the sender's */
+  uint32_t generation;        /* of the message */
+  _Atomic uint32_t from_generation, to_generation;
 };
 
 struct end {
@@ -22,6 +24,7 @@ struct end {
   uint32_t task;
   _Alignas(64) struct dtr_word events; /* changes of slots that concern this task */
   uint32_t seen;
+  int64_t refused;
 };
 
 struct dtr_loop {
@@ -63,6 +66,7 @@ static enum dtr_transfer loop_send(void *self, uint32_t edge, int64_t step, cons
   slot->step = step;
   slot->size = size;
   slot->bytes = bytes;
+  slot->generation = atomic_load_explicit(&slot->from_generation, memory_order_relaxed);
   slot->traffic.messages++;
   slot->traffic.bytes += size;
   atomic_store_explicit(&slot->state, SLOT_OFFERED, memory_order_release);
@@ -78,6 +82,20 @@ static enum dtr_transfer loop_sent(void *self, uint32_t edge) {
              : DTR_TRANSFER_PENDING;
 }
 
+/* Whether a message waits that is of the receiver's generation; an older one is refused. */
+static bool is_offered(struct end *end, struct slot *slot) {
+  if (atomic_load_explicit(&slot->state, memory_order_acquire) != SLOT_OFFERED)
+    return false;
+  uint32_t expected = atomic_load_explicit(&slot->to_generation, memory_order_relaxed);
+  if (slot->generation < expected) {
+    int offered = SLOT_OFFERED;
+    if (atomic_compare_exchange_strong(&slot->state, &offered, SLOT_EMPTY))
+      end->refused++;
+    return false;
+  }
+  return slot->generation == expected;
+}
+
 static enum dtr_transfer loop_receive(void *self, uint32_t edge, int64_t step, int64_t size,
                                       const void **bytes, struct dtr_error *error) {
   struct end *end = self;
@@ -85,7 +103,8 @@ static enum dtr_transfer loop_receive(void *self, uint32_t edge, int64_t step, i
     return DTR_TRANSFER_REFUSED;
   struct slot *slot = &end->loop->slots[edge];
   int offered = SLOT_OFFERED; /* the sender may withdraw it at this moment */
-  if (!atomic_compare_exchange_strong_explicit(&slot->state, &offered, SLOT_TAKEN,
+  if (!is_offered(end, slot) ||
+      !atomic_compare_exchange_strong_explicit(&slot->state, &offered, SLOT_TAKEN,
                                                memory_order_acquire, memory_order_acquire))
     return DTR_TRANSFER_PENDING;
   if (slot->step != step || slot->size != size) {
@@ -102,7 +121,7 @@ static enum dtr_transfer loop_receive(void *self, uint32_t edge, int64_t step, i
 static bool loop_peek(void *self, uint32_t edge, int64_t *step, int64_t *size) {
   struct end *end = self;
   struct slot *slot = &end->loop->slots[edge];
-  if (atomic_load_explicit(&slot->state, memory_order_acquire) != SLOT_OFFERED)
+  if (!is_offered(end, slot))
     return false;
   *step = slot->step;
   *size = slot->size;
@@ -132,6 +151,25 @@ static void loop_release(void *self, uint32_t edge) {
   tell(end->loop, end->loop->edges[edge].from);
 }
 
+static void loop_reset(void *self, uint32_t edge, uint32_t generation) {
+  struct end *end = self;
+  struct dtr_loop *loop = end->loop;
+  struct slot *slot = &loop->slots[edge];
+  if (loop->edges[edge].from == end->task)
+    atomic_store_explicit(&slot->from_generation, generation, memory_order_relaxed);
+  if (loop->edges[edge].to == end->task)
+    atomic_store_explicit(&slot->to_generation, generation, memory_order_relaxed);
+  int state = atomic_load_explicit(&slot->state, memory_order_acquire);
+  if (state == SLOT_EMPTY || slot->generation >= generation)
+    return;
+  end->refused += state == SLOT_OFFERED && loop->edges[edge].to == end->task;
+  atomic_store_explicit(&slot->state, SLOT_EMPTY, memory_order_release);
+}
+
+static int64_t loop_refused(void *self) {
+  return ((struct end *)self)->refused;
+}
+
 /* Nothing moves by itself here. Events from now on end the next wait. */
 static int64_t loop_progress(void *self, int64_t now) {
   struct end *end = self;
@@ -152,6 +190,8 @@ static const struct dtr_transport_row row = {.name = "loop",
                                              .release = loop_release,
                                              .peek = loop_peek,
                                              .withdraw = loop_withdraw,
+                                             .reset = loop_reset,
+                                             .refused = loop_refused,
                                              .traffic = loop_traffic,
                                              .progress = loop_progress,
                                              .wait = loop_wait};

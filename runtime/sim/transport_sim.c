@@ -16,7 +16,10 @@ struct message {
   uint64_t digest;   /* of them when they were sent */
   char *copy;        /* the receiver's; room for the edge's bytes */
   uint64_t sequence; /* of the message it carries or carried last */
+  uint64_t seen;     /* the last one of which a copy has arrived */
   struct dtr_traffic traffic;
+  uint32_t generation;                     /* of the message */
+  uint32_t from_generation, to_generation; /* of the edge's ends */
 };
 
 struct event {
@@ -24,6 +27,7 @@ struct event {
   uint64_t order; /* of those at one time: as they were made */
   uint32_t edge;
   uint64_t sequence; /* of the message that it is about */
+  uint32_t generation;
   bool is_return;
 };
 
@@ -31,6 +35,7 @@ struct end {
   struct dtr_sim_net *net;
   uint32_t number, task;
   bool has_event, is_gone;
+  int64_t refused;
 };
 
 struct line {
@@ -113,6 +118,7 @@ static void add_event(struct dtr_sim_net *net, int64_t time, uint32_t edge, bool
                                  .order = net->orders++,
                                  .edge = edge,
                                  .sequence = net->messages[edge].sequence,
+                                 .generation = net->messages[edge].generation,
                                  .is_return = is_return};
   for (; at > 0 && is_before(&net->heap[at], &net->heap[(at - 1) / 2]); at = (at - 1) / 2)
     swap(&net->heap[at], &net->heap[(at - 1) / 2]);
@@ -227,16 +233,27 @@ static void arrive(struct dtr_sim_net *net, uint32_t edge) {
   to->has_event = true;
 }
 
+/* It comes from a generation that its receiver knows to be dead. */
+static void refuse(struct dtr_sim_net *net, uint32_t edge) {
+  net->ends[net->edges[edge].to].refused++;
+  net->counts.refused++;
+}
+
 static void happen(struct dtr_sim_net *net, const struct event *event) {
   struct message *message = &net->messages[event->edge];
-  bool is_first = event->sequence == message->sequence &&
-                  message->passage == (event->is_return ? RETURNING : FLYING);
-  if (!is_first)
-    net->counts.duplicates++; /* a second copy, or one that was taken back */
-  else if (event->is_return)
+  bool is_current = event->sequence == message->sequence &&
+                    message->passage == (event->is_return ? RETURNING : FLYING);
+  bool is_first = !event->is_return && event->sequence > message->seen;
+  if (is_first)
+    message->seen = event->sequence;
+  if (is_current && event->is_return)
     free_edge(net, event->edge);
-  else
+  else if (is_current)
     arrive(net, event->edge);
+  else if (is_first && event->generation < message->to_generation)
+    refuse(net, event->edge);
+  else
+    net->counts.duplicates++; /* a second copy, or one that was taken back */
 }
 
 int64_t dtr_sim_net_next(const struct dtr_sim_net *net) {
@@ -289,6 +306,7 @@ static enum dtr_transfer sim_send(void *self, uint32_t edge, int64_t step, const
     return DTR_TRANSFER_PENDING;
   message->passage = FLYING;
   message->sequence++;
+  message->generation = message->from_generation;
   message->step = step;
   message->size = size;
   message->bytes = bytes;
@@ -313,13 +331,26 @@ static enum dtr_transfer sim_sent(void *self, uint32_t edge) {
   return end->net->messages[edge].passage == FREE ? DTR_TRANSFER_DONE : DTR_TRANSFER_PENDING;
 }
 
+/* Whether a message has arrived that is of the receiver's generation; an older one is refused. */
+static bool is_visible(struct dtr_sim_net *net, uint32_t edge) {
+  struct message *message = &net->messages[edge];
+  if (message->passage != ARRIVED)
+    return false;
+  if (message->generation >= message->to_generation)
+    return message->generation == message->to_generation;
+  refuse(net, edge);
+  free_edge(net, edge);
+  return false;
+}
+
 static enum dtr_transfer sim_receive(void *self, uint32_t edge, int64_t step, int64_t size,
                                      const void **bytes, struct dtr_error *error) {
   struct end *end = self;
   if (!own(end, edge, false, error) || !right_size(end, edge, size, error))
     return DTR_TRANSFER_REFUSED;
-  struct message *message = &end->net->messages[edge];
-  if (message->passage != ARRIVED)
+  struct dtr_sim_net *net = end->net;
+  struct message *message = &net->messages[edge];
+  if (!is_visible(net, edge))
     return DTR_TRANSFER_PENDING;
   if (message->step != step || message->size != size) {
     dtr_error_set(error, DTR_STATUS_BUG,
@@ -368,7 +399,7 @@ static void sim_release(void *self, uint32_t edge) {
 static bool sim_peek(void *self, uint32_t edge, int64_t *step, int64_t *size) {
   struct end *end = self;
   const struct message *message = &end->net->messages[edge];
-  if (message->passage != ARRIVED)
+  if (!is_visible(end->net, edge))
     return false;
   *step = message->step;
   *size = message->size;
@@ -385,6 +416,33 @@ static bool sim_withdraw(void *self, uint32_t edge) {
   message->traffic.messages--;
   message->traffic.bytes -= message->size;
   return true;
+}
+
+static void sim_reset(void *self, uint32_t edge, uint32_t generation) {
+  struct end *end = self;
+  struct dtr_sim_net *net = end->net;
+  struct message *message = &net->messages[edge];
+  bool from = net->edges[edge].from == end->number, to = net->edges[edge].to == end->number;
+  if (!from && !to) {
+    violate(net, edge, "end %u resets edge %u, which is not its own", end->number, edge);
+    return;
+  }
+  if (from)
+    message->from_generation = generation;
+  if (to)
+    message->to_generation = generation;
+  if (message->passage == FREE || message->generation >= generation)
+    return;
+  if (to && message->passage == ARRIVED)
+    refuse(net, edge);
+  if (message->passage != FLYING || from) { /* what flies may still arrive, and is refused then */
+    message->passage = FREE;
+    message->sequence++;
+  }
+}
+
+static int64_t sim_refused(void *self) {
+  return ((struct end *)self)->refused;
 }
 
 static struct dtr_traffic sim_traffic(void *self, uint32_t edge) {
@@ -425,6 +483,8 @@ static const struct dtr_transport_row row = {.name = "sim",
                                              .release = sim_release,
                                              .peek = sim_peek,
                                              .withdraw = sim_withdraw,
+                                             .reset = sim_reset,
+                                             .refused = sim_refused,
                                              .traffic = sim_traffic,
                                              .progress = sim_progress,
                                              .wait = sim_wait};

@@ -37,7 +37,7 @@ struct dtr_sim_network {
 };
 
 struct dtr_sim_net_counts {
-  int64_t messages, stalled, broken, duplicates, held, lost;
+  int64_t messages, stalled, broken, duplicates, held, lost, refused;
 };
 
 struct dtr_sim_net;

@@ -170,6 +170,68 @@ static void a_message_is_withdrawn_or_received(struct row *row) {
   assert_int_equal(dtr_transport_traffic(&row->a, 0).bytes, 8);
 }
 
+static void offer(struct row *row, int64_t step, const int64_t *value) {
+  ERROR(error);
+  assert_int_equal(dtr_transport_send(&row->a, 0, step, value, 8, &error), DTR_TRANSFER_DONE);
+}
+
+static void expect(struct row *row, int64_t step, int64_t value) {
+  ERROR(error);
+  const void *got;
+  assert_int_equal(dtr_transport_receive(&row->b, 0, step, 8, &got, &error), DTR_TRANSFER_DONE);
+  assert_memory_equal(got, &value, 8);
+}
+
+static void expect_nothing(struct row *row) {
+  ERROR(error);
+  int64_t step, size;
+  const void *got;
+  assert_false(dtr_transport_peek(&row->b, 0, &step, &size));
+  assert_int_equal(dtr_transport_receive(&row->b, 0, 7, 8, &got, &error), DTR_TRANSFER_PENDING);
+}
+
+/* The receiver is reset first: what comes from before is refused, and counted once. */
+static void older_generations_are_refused(struct row *row) {
+  static const int64_t old = 41, new = 42;
+  offer(row, 7, &old);
+  dtr_transport_reset(&row->b, 0, 1);
+  settle(row);
+  expect_nothing(row);
+  dtr_transport_reset(&row->a, 0, 1);
+  offer(row, 7, &new);
+  settle(row);
+  expect(row, 7, new);
+  dtr_transport_release(&row->b, 0);
+  settle(row);
+  assert_int_equal(dtr_transport_refused(&row->b), 1);
+  assert_int_equal(dtr_transport_refused(&row->a), 0);
+}
+
+/* The sender is reset first: its edge is free at once, and what it sends waits for the receiver. */
+static void newer_generations_wait(struct row *row) {
+  ERROR(error);
+  static const int64_t old = 41, new = 42, newest = 43;
+  offer(row, 7, &old);
+  settle(row);
+  expect(row, 7, old); /* and it is never given back */
+  dtr_transport_reset(&row->a, 0, 3);
+  assert_int_equal(dtr_transport_sent(&row->a, 0), DTR_TRANSFER_DONE);
+  offer(row, 7, &new);
+  settle(row);
+  expect_nothing(row);
+  assert_int_equal(dtr_transport_send(&row->a, 0, 8, &newest, 8, &error), DTR_TRANSFER_PENDING);
+  dtr_transport_reset(&row->b, 0, 3);
+  expect(row, 7, new);
+  dtr_transport_release(&row->b, 0);
+  settle(row);
+  offer(row, 8, &newest);
+  settle(row);
+  expect(row, 8, newest);
+  dtr_transport_release(&row->b, 0);
+  settle(row);
+  assert_int_equal(dtr_transport_refused(&row->b), 0);
+}
+
 static void edges_must_join_ends(struct row *row) {
   static const struct dtr_edge wrong[] = {{0, 2, 8, false}, {2, 1, 8, false}};
   for (size_t i = 0; i < 2; i++) {
@@ -259,6 +321,8 @@ static void (*const cases[])(struct row *) = {one_message_at_a_time,
                                               what_the_plan_does_not_name_is_refused,
                                               shorter_messages_and_empty_ones,
                                               a_message_is_withdrawn_or_received,
+                                              older_generations_are_refused,
+                                              newer_generations_wait,
                                               edges_must_join_ends,
                                               an_event_before_the_wait_ends_it,
                                               two_ends_talk};
