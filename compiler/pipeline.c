@@ -8,6 +8,7 @@
 #include "compiler/grad/grad.h"
 #include "compiler/ir/graph_text.h"
 #include "compiler/ir/verify.h"
+#include "compiler/launch/launch.h"
 #include "compiler/opt/opt.h"
 #include "compiler/place/place.h"
 #include "compiler/program.h"
@@ -229,6 +230,19 @@ static bool run_c(struct dtg_pipeline *p) {
   return true;
 }
 
+static struct dtg_launch_input launch_input(const struct dtg_pipeline *p) {
+  return (struct dtg_launch_input){
+      .report = &p->report, .cluster = &p->cluster, .program = dtg_pipeline_program(p)};
+}
+
+// Needs addresses, which a plan does not.
+static bool run_hostfile(struct dtg_pipeline *p) {
+  if (p->options->emit != DTG_STAGE_HOSTFILE)
+    return true;
+  struct dtg_launch_input input = launch_input(p);
+  return dtg_launch_hostfile(p->ctx, &input, &p->launch_text);
+}
+
 static bool run_nothing(struct dtg_pipeline *p) {
   (void)p;
   return true;
@@ -292,6 +306,9 @@ static const struct stage_row stage_rows[DTG_STAGE_COUNT] = {
     [DTG_STAGE_PLAN] = {run_nothing, NULL},
     [DTG_STAGE_JSON] = {run_nothing, NULL},
     [DTG_STAGE_DOT] = {run_nothing, NULL},
+    [DTG_STAGE_SLURM] = {run_nothing, NULL},
+    [DTG_STAGE_K8S] = {run_nothing, NULL},
+    [DTG_STAGE_HOSTFILE] = {run_hostfile, NULL},
 };
 
 static bool run_stage(struct dtg_pipeline *p, enum dtg_stage stage) {
@@ -349,6 +366,7 @@ bool dtg_pipeline_run(struct dtg_pipeline *p, enum dtg_stage last) {
 }
 
 void dtg_pipeline_dump(struct dtg_pipeline *p, enum dtg_stage stage, struct dtg_strbuf *out) {
+  struct dtg_launch_input launch = launch_input(p);
   switch (stage) {
   case DTG_STAGE_TOKENS:
     dtg_tokens_dump(p->ctx, p->file, out);
@@ -393,6 +411,15 @@ void dtg_pipeline_dump(struct dtg_pipeline *p, enum dtg_stage stage, struct dtg_
   case DTG_STAGE_DOT:
     dtg_report_dot(&p->report, out);
     break;
+  case DTG_STAGE_SLURM:
+    dtg_launch_slurm(&launch, out);
+    break;
+  case DTG_STAGE_K8S:
+    dtg_launch_k8s(&launch, out);
+    break;
+  case DTG_STAGE_HOSTFILE:
+    dtg_strbuf_puts(out, dtg_strbuf_text(&p->launch_text));
+    break;
   case DTG_STAGE_CUDA:
   case DTG_STAGE_PTX:
   case DTG_STAGE_COUNT:
@@ -430,4 +457,5 @@ void dtg_pipeline_free(struct dtg_pipeline *p) {
   dtg_strbuf_free(&p->host_text);
   dtg_strbuf_free(&p->plan_text);
   dtg_strbuf_free(&p->plan_json);
+  dtg_strbuf_free(&p->launch_text);
 }
