@@ -126,7 +126,8 @@ static struct dtr_contribution *make_contributions(struct dtg_ctx *ctx,
                                        .dtype = (enum dtr_dtype)c->type.dtype,
                                        .elements = dtg_shape_count(&c->type.shape),
                                        .offset = c->offset,
-                                       .maximum = c->reduce == DTG_REDUCE_MAX};
+                                       .maximum = c->reduce == DTG_REDUCE_MAX,
+                                       .mean = c->reduce == DTG_REDUCE_MEAN};
   }
   return out;
 }

@@ -304,8 +304,9 @@ static void put_contributions(const struct cg_host *h) {
       const struct dtr_contribution *c = &t->contributions[i];
       put(h, "    {");
       put_string(h, c->name);
-      put(h, ", %s, %s, %lld, %lld, %s},\n", kinds[c->kind], dtype_names[c->dtype],
-          (long long)c->elements, (long long)c->offset, c->maximum ? "true" : "false");
+      put(h, ", %s, %s, %lld, %lld, %s, %s},\n", kinds[c->kind], dtype_names[c->dtype],
+          (long long)c->elements, (long long)c->offset, c->maximum ? "true" : "false",
+          c->mean ? "true" : "false");
     }
     put(h, "};\n");
   }

@@ -152,6 +152,7 @@ struct dtr_contribution {
   int64_t elements;
   int64_t offset; /* in the contribution block */
   bool maximum;   /* combine by maximum instead of addition */
+  bool mean;      /* the update divides by the shards: where shards are absent, by those present */
 };
 
 /* A data source: one column's values. */

@@ -177,12 +177,13 @@ static bool decide_alone(struct dtr_owner *owner) {
   return false;
 }
 
-/* As if the shards that are present were all: gradients are means over those present. */
+/* The update divides means by all shards: theirs grow as if the shards that are present were all.
+ * Sums and maxima are over those present. */
 static void scale(struct dtr_owner *owner, float factor) {
   for (uint32_t i = 0; i < owner->map->share_count; i++) {
     const struct dtr_contribution *c = &owner->table[i];
     float *values = (float *)(owner->reduced + c->offset);
-    for (int64_t e = 0; c->dtype == DTR_F32 && !c->maximum && e < c->elements; e++)
+    for (int64_t e = 0; c->mean && e < c->elements; e++)
       values[e] *= factor;
   }
 }
