@@ -30,15 +30,25 @@ static bool bad_text(struct einsum *e, const char *why) {
   return false;
 }
 
+// `before` LETTER `after`; what is no printable ASCII as its byte.
+static bool bad_letter(struct einsum *e, const char *before, char letter, const char *after) {
+  struct dtg_arena *arena = &e->b->ctx->arena;
+  const char *shown = isgraph((unsigned char)letter)
+                          ? dtg_arena_printf(arena, "`%c`", letter)
+                          : dtg_arena_printf(arena, "the byte 0x%02x", (unsigned char)letter);
+  return bad_text(e, dtg_arena_printf(arena, "%s%s%s", before, shown, after));
+}
+
 static bool read_axes(struct einsum *e, const char *text, size_t length, struct term *out) {
   out->rank = 0;
   for (size_t i = 0; i < length; i++) {
     if (isspace((unsigned char)text[i]))
       continue;
     if (!isalpha((unsigned char)text[i]))
-      return bad_text(e, "the axes of `einsum` are letters");
+      return bad_letter(e, "the axes of `einsum` are letters, not ", text[i], "");
     if (has(out, text[i]))
-      return bad_text(e, "a letter may stand once in an operand of `einsum`");
+      return bad_letter(e, "a letter may stand once in an operand of `einsum`, and ", text[i],
+                        " stands twice");
     if (out->rank == DTG_MAX_RANK)
       return bad_text(e, "a tensor has at most 8 axes");
     out->axes[out->rank++] = text[i];
@@ -192,7 +202,8 @@ static struct dtg_value run(struct einsum *e, struct term *terms, size_t count,
   struct term total = terms[0], needed;
   for (uint32_t i = 0; i < result->rank; i++) {
     if (e->size[(unsigned char)result->axes[i]] == 0) {
-      bad_text(e, "the result of `einsum` names an axis that no operand has");
+      bad_letter(e, "the result of `einsum` names ", result->axes[i],
+                 ", an axis that no operand has");
       return dtg_value_error();
     }
   }
@@ -205,6 +216,15 @@ static struct dtg_value run(struct einsum *e, struct term *terms, size_t count,
   drop_axes(e, &total, result);
   permute(e, &total, result);
   return dtg_build_tensor(total.node, false);
+}
+
+static bool bad_count(struct einsum *e, const char *text, const char *arrow, size_t given) {
+  size_t named = 1;
+  for (; text < arrow; text++)
+    named += *text == ',';
+  return bad_text(e, dtg_arena_printf(&e->b->ctx->arena,
+                                      "`einsum` names %zu operand%s, but is given %zu", named,
+                                      named == 1 ? "" : "s", given));
 }
 
 static bool read_terms(struct einsum *e, const struct dtg_build_call *call, struct term *terms,
@@ -221,7 +241,9 @@ static bool read_terms(struct einsum *e, const struct dtg_build_call *call, stru
       return false;
     text += length;
     if ((i + 1 < count) != (*text == ','))
-      return bad_text(e, "`einsum` names another number of operands than it is given");
+      return bad_count(e, call->arguments[0].value.s, arrow, count);
+    if (*text == '-' && text != arrow)
+      return bad_letter(e, "the axes of `einsum` are letters, not ", *text, "");
     text++;
   }
   return read_axes(e, arrow + 2, strlen(arrow + 2), result);

@@ -20,6 +20,16 @@ typedef struct dtg_value dtg_function(struct dtg_build *b, const char *name,
 bool dtg_arguments_read(struct dtg_build *b, const char *name, const struct dtg_build_call *call,
                         const char *const *names, size_t required, size_t count,
                         struct dtg_build_given *out);
+// Declares `given`, the arguments of a call by the names that follow.
+#define DTG_ARGUMENTS(count_, required_, ...)                              \
+  static const char *const names[] = {__VA_ARGS__};                        \
+  struct dtg_build_given given[count_] = {0};                              \
+  if (!dtg_arguments_read(b, name, call, names, required_, count_, given)) \
+    return dtg_value_error();
+
+static inline bool dtg_is_given(const struct dtg_build_given *given) {
+  return given->value.kind != DTG_VALUE_ERROR;
+}
 bool dtg_argument_int(struct dtg_build *b, const char *what, const struct dtg_build_given *given,
                       int64_t *out);
 // A list of ints, or one int.

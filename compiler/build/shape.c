@@ -4,16 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define ARGUMENTS(count_, required_, ...)                                  \
-  static const char *const names[] = {__VA_ARGS__};                        \
-  struct dtg_build_given given[count_] = {0};                              \
-  if (!dtg_arguments_read(b, name, call, names, required_, count_, given)) \
-    return dtg_value_error();
-
-static bool is_given(const struct dtg_build_given *given) {
-  return given->value.kind != DTG_VALUE_ERROR;
-}
-
 static struct dtg_value tensor(uint32_t node) {
   return dtg_build_tensor(node, false);
 }
@@ -22,7 +12,7 @@ static struct dtg_value tensor(uint32_t node) {
 
 static bool dtype_given(struct dtg_build *b, const struct dtg_build_given *given,
                         enum dtg_dtype *out) {
-  if (!is_given(given))
+  if (!dtg_is_given(given))
     return true;
   if (given->value.kind != DTG_VALUE_DTYPE) {
     dtg_build_error(b, given->span, "an element type is expected here, such as f32, not %s",
@@ -35,7 +25,7 @@ static bool dtype_given(struct dtg_build *b, const struct dtg_build_given *given
 
 struct dtg_value dtg_function_cast(struct dtg_build *b, const char *name,
                                    const struct dtg_build_call *call) {
-  ARGUMENTS(2, 2, "x", "dtype")
+  DTG_ARGUMENTS(2, 2, "x", "dtype")
   enum dtg_dtype dtype = DTG_F32;
   uint32_t x;
   if (!dtype_given(b, &given[1], &dtype))
@@ -49,7 +39,7 @@ struct dtg_value dtg_function_cast(struct dtg_build *b, const char *name,
 
 struct dtg_value dtg_function_dtype(struct dtg_build *b, const char *name,
                                     const struct dtg_build_call *call) {
-  ARGUMENTS(1, 1, "x")
+  DTG_ARGUMENTS(1, 1, "x")
   uint32_t x;
   if (!dtg_argument_tensor(b, name, &given[0], &x))
     return dtg_value_error();
@@ -60,7 +50,7 @@ struct dtg_value dtg_function_dtype(struct dtg_build *b, const char *name,
 
 struct dtg_value dtg_function_shape(struct dtg_build *b, const char *name,
                                     const struct dtg_build_call *call) {
-  ARGUMENTS(1, 1, "x")
+  DTG_ARGUMENTS(1, 1, "x")
   uint32_t x;
   if (!dtg_argument_tensor(b, name, &given[0], &x))
     return dtg_value_error();
@@ -74,7 +64,7 @@ struct dtg_value dtg_function_shape(struct dtg_build *b, const char *name,
 
 struct dtg_value dtg_function_dim(struct dtg_build *b, const char *name,
                                   const struct dtg_build_call *call) {
-  ARGUMENTS(2, 2, "x", "axis")
+  DTG_ARGUMENTS(2, 2, "x", "axis")
   uint32_t x;
   int64_t axis;
   if (!dtg_argument_tensor(b, name, &given[0], &x) ||
@@ -86,7 +76,7 @@ struct dtg_value dtg_function_dim(struct dtg_build *b, const char *name,
 
 struct dtg_value dtg_function_rank(struct dtg_build *b, const char *name,
                                    const struct dtg_build_call *call) {
-  ARGUMENTS(1, 1, "x")
+  DTG_ARGUMENTS(1, 1, "x")
   uint32_t x;
   if (!dtg_argument_tensor(b, name, &given[0], &x))
     return dtg_value_error();
@@ -95,7 +85,7 @@ struct dtg_value dtg_function_rank(struct dtg_build *b, const char *name,
 
 struct dtg_value dtg_function_len(struct dtg_build *b, const char *name,
                                   const struct dtg_build_call *call) {
-  ARGUMENTS(1, 1, "x")
+  DTG_ARGUMENTS(1, 1, "x")
   if (given[0].value.kind == DTG_VALUE_LIST)
     return dtg_value_int((int64_t)given[0].value.list.count);
   return dtg_build_fail(b, given[0].span, "`len` counts the elements of a list, not of %s",
@@ -161,7 +151,7 @@ static bool fill_dim(struct dtg_build *b, const struct dtg_type *from, struct dt
 
 struct dtg_value dtg_function_reshape(struct dtg_build *b, const char *name,
                                       const struct dtg_build_call *call) {
-  ARGUMENTS(2, 2, "x", "shape")
+  DTG_ARGUMENTS(2, 2, "x", "shape")
   uint32_t x;
   struct dtg_shape shape;
   if (!dtg_argument_tensor(b, name, &given[0], &x) || !shape_given(b, &given[1], &shape))
@@ -177,7 +167,7 @@ struct dtg_value dtg_function_reshape(struct dtg_build *b, const char *name,
 
 struct dtg_value dtg_function_broadcast_to(struct dtg_build *b, const char *name,
                                            const struct dtg_build_call *call) {
-  ARGUMENTS(2, 2, "x", "shape")
+  DTG_ARGUMENTS(2, 2, "x", "shape")
   uint32_t x;
   struct dtg_shape shape;
   if (!dtg_argument_tensor(b, name, &given[0], &x) || !shape_given(b, &given[1], &shape))
@@ -188,7 +178,7 @@ struct dtg_value dtg_function_broadcast_to(struct dtg_build *b, const char *name
 
 struct dtg_value dtg_function_transpose(struct dtg_build *b, const char *name,
                                         const struct dtg_build_call *call) {
-  ARGUMENTS(2, 1, "x", "perm")
+  DTG_ARGUMENTS(2, 1, "x", "perm")
   uint32_t x, count;
   int64_t perm[DTG_MAX_RANK];
   if (!dtg_argument_tensor(b, name, &given[0], &x))
@@ -197,7 +187,7 @@ struct dtg_value dtg_function_transpose(struct dtg_build *b, const char *name,
   count = rank;
   for (uint32_t i = 0; i < rank; i++)
     perm[i] = rank - 1 - i;
-  if (is_given(&given[1])) {
+  if (dtg_is_given(&given[1])) {
     if (!dtg_argument_ints(b, "perm", &given[1], perm, &count))
       return dtg_value_error();
     for (uint32_t i = 0; i < count; i++) {
@@ -211,7 +201,7 @@ struct dtg_value dtg_function_transpose(struct dtg_build *b, const char *name,
 
 struct dtg_value dtg_function_concat(struct dtg_build *b, const char *name,
                                      const struct dtg_build_call *call) {
-  ARGUMENTS(2, 1, "tensors", "axis")
+  DTG_ARGUMENTS(2, 1, "tensors", "axis")
   int64_t axis = 0;
   const struct dtg_value *list = &given[0].value;
   if (list->kind != DTG_VALUE_LIST || list->list.count == 0)
@@ -223,7 +213,7 @@ struct dtg_value dtg_function_concat(struct dtg_build *b, const char *name,
     if (!dtg_argument_tensor(b, name, &one, &nodes[i]))
       return dtg_value_error();
   }
-  if ((is_given(&given[1]) && !dtg_argument_int(b, "axis", &given[1], &axis)) ||
+  if ((dtg_is_given(&given[1]) && !dtg_argument_int(b, "axis", &given[1], &axis)) ||
       !dtg_argument_axis(b, axis, dtg_build_type(b, nodes[0])->shape.rank, call->span, &axis))
     return dtg_value_error();
   if (count == 1)
@@ -236,7 +226,7 @@ struct dtg_value dtg_function_concat(struct dtg_build *b, const char *name,
 
 struct dtg_value dtg_function_full(struct dtg_build *b, const char *name,
                                    const struct dtg_build_call *call) {
-  ARGUMENTS(3, 2, "shape", "value", "dtype")
+  DTG_ARGUMENTS(3, 2, "shape", "value", "dtype")
   struct dtg_shape shape;
   enum dtg_dtype dtype = DTG_F32;
   uint32_t value;
@@ -250,12 +240,12 @@ struct dtg_value dtg_function_full(struct dtg_build *b, const char *name,
 
 struct dtg_value dtg_function_iota(struct dtg_build *b, const char *name,
                                    const struct dtg_build_call *call) {
-  ARGUMENTS(3, 1, "shape", "axis", "dtype")
+  DTG_ARGUMENTS(3, 1, "shape", "axis", "dtype")
   struct dtg_shape shape;
   enum dtg_dtype dtype = DTG_I32;
   int64_t axis = -1;
   if (!shape_given(b, &given[0], &shape) || !dtype_given(b, &given[2], &dtype) ||
-      (is_given(&given[1]) && !dtg_argument_int(b, "axis", &given[1], &axis)) ||
+      (dtg_is_given(&given[1]) && !dtg_argument_int(b, "axis", &given[1], &axis)) ||
       !dtg_argument_axis(b, axis, shape.rank, call->span, &axis))
     return dtg_value_error();
   struct dtg_attr attrs[] = {dtg_attr_int("axis", axis), dtg_attr_dtype("dtype", dtype),
@@ -284,16 +274,16 @@ static int64_t random_stream(struct dtg_build *b) {
 
 struct dtg_value dtg_function_random(struct dtg_build *b, const char *name,
                                      const struct dtg_build_call *call) {
-  ARGUMENTS(2, 1, "shape", "distribution")
+  DTG_ARGUMENTS(2, 1, "shape", "distribution")
   static const char *const scalars[] = {"seed", "step", "shard"};
   struct dtg_shape shape;
   uint32_t inputs[3];
   const char *distribution = "uniform";
   if (!shape_given(b, &given[0], &shape))
     return dtg_value_error();
-  if (is_given(&given[1]) && given[1].value.kind != DTG_VALUE_STRING)
+  if (dtg_is_given(&given[1]) && given[1].value.kind != DTG_VALUE_STRING)
     return dtg_build_fail(b, given[1].span, "`distribution` is \"uniform\" or \"normal\"");
-  if (is_given(&given[1]))
+  if (dtg_is_given(&given[1]))
     distribution = given[1].value.s;
   for (int i = 0; i < 3; i++) {
     struct dtg_attr scalar = dtg_attr_string("name", scalars[i]);
@@ -305,41 +295,10 @@ struct dtg_value dtg_function_random(struct dtg_build *b, const char *name,
   return dtg_build_add(b, "random", inputs, 3, attrs, 3, call->span);
 }
 
-// ---- lookups ----
-
-struct dtg_value dtg_function_gather(struct dtg_build *b, const char *name,
-                                     const struct dtg_build_call *call) {
-  ARGUMENTS(3, 2, "x", "indices", "axis")
-  uint32_t nodes[2];
-  int64_t axis = 0;
-  if (!dtg_argument_tensor(b, name, &given[0], &nodes[0]) ||
-      !dtg_argument_tensor(b, name, &given[1], &nodes[1]) ||
-      (is_given(&given[2]) && !dtg_argument_int(b, "axis", &given[2], &axis)) ||
-      !dtg_argument_axis(b, axis, dtg_build_type(b, nodes[0])->shape.rank, call->span, &axis))
-    return dtg_value_error();
-  struct dtg_attr attr = dtg_attr_int("axis", axis);
-  return dtg_build_add(b, "gather", nodes, 2, &attr, 1, call->span);
-}
-
-struct dtg_value dtg_function_check_range(struct dtg_build *b, const char *name,
-                                          const struct dtg_build_call *call) {
-  ARGUMENTS(3, 2, "x", "limit", "what")
-  uint32_t x;
-  int64_t limit;
-  const char *what = "index";
-  if (!dtg_argument_tensor(b, name, &given[0], &x) ||
-      !dtg_argument_int(b, "limit", &given[1], &limit))
-    return dtg_value_error();
-  if (is_given(&given[2]) && given[2].value.kind != DTG_VALUE_STRING)
-    return dtg_build_fail(b, given[2].span, "`what` must be a string");
-  if (is_given(&given[2]))
-    what = given[2].value.s;
-  struct dtg_attr attrs[] = {dtg_attr_int("limit", limit), dtg_attr_string("what", what)};
-  return dtg_build_add(b, "check_range", &x, 1, attrs, 2, call->span);
-}
+// ---- products ----
 
 struct dtg_value dtg_function_matmul(struct dtg_build *b, const char *name,
                                      const struct dtg_build_call *call) {
-  ARGUMENTS(2, 2, "a", "b")
+  DTG_ARGUMENTS(2, 2, "a", "b")
   return dtg_build_matmul(b, &given[0].value, &given[1].value, call->span);
 }
