@@ -1,6 +1,7 @@
 // dtgc: the command line. What it does is in pipeline.c, what it takes is in options.def.
 #include "compiler/base/bug.h"
 #include "compiler/inspect.h"
+#include "compiler/ops/document.h"
 #include "compiler/pipeline.h"
 #include "compiler/tools/diff.h"
 #include "grammar/parse.h"
@@ -258,6 +259,8 @@ int main(int argc, char **argv) {
     status = show_text(dtg_options_help);
   else if (options.man)
     status = show_text(dtg_options_man);
+  else if (options.list_ops)
+    status = show_text(dtg_ops_document);
   else if (options.version)
     status = puts("dtgc " DTG_VERSION) < 0 ? EXIT_INPUT : EXIT_DONE;
   else

@@ -232,7 +232,7 @@ static bool unknown_command(struct parser *p, const char *word) {
 static bool check_files(struct parser *p) {
   struct dtg_options *out = p->out;
   size_t wanted = wanted_files(out->command);
-  if (out->help || out->version || out->man)
+  if (out->help || out->version || out->man || out->list_ops)
     return true;
   if (out->files.len < wanted)
     return missing_file(p);
@@ -255,6 +255,10 @@ static bool check_files(struct parser *p) {
 static bool check_format(struct parser *p) {
   static const char *const forms[] = {"text", "json", "dot"};
   const struct dtg_options *out = p->out;
+  if (out->list_ops && strcmp(out->list_ops, "md") != 0) {
+    dtg_strbuf_printf(p->why, "dtgc: unknown form `%s` for --list-ops\n", out->list_ops);
+    return fail(p, "the form is md");
+  }
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
     if (strcmp(out->format, forms[i]) == 0) {
       if ((!out->client && !out->expand) || i == 0)

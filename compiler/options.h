@@ -33,7 +33,7 @@ struct dtg_options {
   const char *name;  // why: what is asked about
   DTG_VEC(const char *) files;
   DTG_VEC(const char *) program_args; // after `--`
-  const char *cluster, *strategy, *output, *format, *client, *expand;
+  const char *cluster, *strategy, *output, *format, *client, *expand, *list_ops;
   DTG_VEC(const char *) defines;
   DTG_VEC(const char *) includes;
   int level;

@@ -63,5 +63,19 @@ for name in ${hidden//|/ }; do
   grep -qx "$name" all_ops || fault "$name is no op any more: correct this script"
   grep -qE "^\| \`$name\` \|" "$page" || fault "the op $name is not documented"
 done
+# `dtgc --list-ops=md` has every op, in the order of the table, and says of gradients what the rows
+# say here.
+"$dtgc" --list-ops=md >listed
+sed -nE 's/^DTG_OP\((\w+)\)$/\1/p' "$ops" >in_order
+sed -nE 's/^\| `(\w+)` \| .*/\1/p' listed | diff -u --label ops.def --label --list-ops in_order - ||
+  fault "--list-ops=md lists other ops"
+while IFS='|' read -r _ name _ _ _ gradient _; do
+  name=$(tr -d ' `' <<<"$name") gradient=$(tr -d ' ' <<<"$gradient")
+  row=$(grep -E "^\| \`$name\(" "$page" || true)
+  shown=$(sed -nE 's/.*\| ([^|]*) \|$/\1/p' <<<"$row")
+  case $shown in 0 | - | '') ;; *) shown=yes ;; esac
+  [ -z "$row" ] || [ "$shown" = "$gradient" ] ||
+    fault "$name: --list-ops=md says \"$gradient\" of its gradient, the page says: $row"
+done < <(grep -E '^\| `' listed)
 printf '%d functions, %d faults\n' "$(sort -u known initialisers | wc -l)" $failures
 [ $failures -eq 0 ]
