@@ -1,5 +1,5 @@
 # Third-party libraries as imported targets: dep::llvm dep::dnnl dep::config dep::jansson dep::zlib
-# dep::sodium dep::xxhash dep::cmocka dep::threads dep::math. Each is required; the error names the
+# dep::minizip dep::sodium dep::xxhash dep::cmocka dep::threads dep::math. Each is required; the error names the
 # Debian package.
 
 # dtg_dependency(NAME PACKAGE header library): defines dep::NAME.
@@ -21,6 +21,7 @@ endfunction()
 dtg_dependency(config libconfig-dev libconfig.h config)
 dtg_dependency(jansson libjansson-dev jansson.h jansson)
 dtg_dependency(zlib zlib1g-dev zlib.h z)
+dtg_dependency(minizip libminizip-dev minizip/unzip.h minizip)
 dtg_dependency(sodium libsodium-dev sodium.h sodium)
 dtg_dependency(xxhash libxxhash-dev xxhash.h xxhash)
 dtg_dependency(dnnl libdnnl-dev dnnl.h dnnl)

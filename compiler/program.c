@@ -43,7 +43,13 @@ static struct dtr_column *make_columns(struct dtg_ctx *ctx, const struct dtg_dat
                                      .a = c->a,
                                      .b = c->b,
                                      .seed = c->seed,
-                                     .where = where(ctx, c->span)};
+                                     .where = where(ctx, c->span),
+                                     .category_count = (uint32_t)c->categories.len,
+                                     .categories = c->categories.data,
+                                     .limit = c->limit,
+                                     .is_test = c->is_test,
+                                     .window = c->window,
+                                     .stride = c->stride};
     copy_dims(&c->type, &columns[i].rank, columns[i].dims);
   }
   return columns;

@@ -197,9 +197,38 @@ static void put_inputs(const struct cg_host *h) {
   put(h, "};\n");
 }
 
-static void put_column(const struct cg_host *h, const struct dtr_column *c) {
+/* What few sources have, by name. */
+static void put_column_more(const struct cg_host *h, const struct dtr_column *c, uint32_t dataset,
+                            uint32_t index) {
+  if (c->category_count > 0)
+    put(h, ", .category_count = %u, .categories = categories_%u_%u", c->category_count, dataset,
+        index);
+  if (c->limit > 0)
+    put(h, ", .limit = %lld", (long long)c->limit);
+  if (c->is_test)
+    put(h, ", .is_test = true");
+  if (c->window > 0)
+    put(h, ", .window = %lld, .stride = %lld", (long long)c->window, (long long)c->stride);
+}
+
+static void put_categories(const struct cg_host *h, const struct dtr_column *c, uint32_t dataset,
+                           uint32_t index) {
+  if (c->category_count == 0)
+    return;
+  put(h, "\nstatic const char *const categories_%u_%u[] = {", dataset, index);
+  for (uint32_t i = 0; i < c->category_count; i++) {
+    put(h, i ? ", " : "");
+    put_string(h, c->categories[i]);
+  }
+  put(h, "};\n");
+}
+
+static void put_column(const struct cg_host *h, const struct dtr_column *c, uint32_t dataset,
+                       uint32_t index) {
   static const char *const kinds[] = {"DTR_SOURCE_IDX",           "DTR_SOURCE_NPY",
-                                      "DTR_SOURCE_CSV",           "DTR_SOURCE_SAFETENSORS",
+                                      "DTR_SOURCE_NPZ",           "DTR_SOURCE_CSV",
+                                      "DTR_SOURCE_SAFETENSORS",   "DTR_SOURCE_CIFAR10",
+                                      "DTR_SOURCE_BYTES",         "DTR_SOURCE_TOKENS",
                                       "DTR_SOURCE_RANDOM_NORMAL", "DTR_SOURCE_RANDOM_UNIFORM",
                                       "DTR_SOURCE_RANDOM_INT",    "DTR_SOURCE_RANGE"};
   put(h, "    {");
@@ -216,6 +245,7 @@ static void put_column(const struct cg_host *h, const struct dtr_column *c) {
   dtg_strbuf_f64(h->out, c->b);
   put(h, ", %lld, ", (long long)c->seed);
   put_string(h, c->where);
+  put_column_more(h, c, dataset, index);
   put(h, "},\n");
 }
 
@@ -223,9 +253,11 @@ static void put_dataset_parts(const struct cg_host *h, uint32_t index) {
   static const char *const kinds[] = {"DTR_TRANSFORM_SHUFFLE", "DTR_TRANSFORM_TAKE",
                                       "DTR_TRANSFORM_SKIP"};
   const struct dtr_dataset *d = &h->in->tables->datasets[index];
+  for (uint32_t c = 0; c < d->column_count; c++)
+    put_categories(h, &d->columns[c], index, c);
   put(h, "\nstatic const struct dtr_column columns_%u[] = {\n", index);
   for (uint32_t c = 0; c < d->column_count; c++)
-    put_column(h, &d->columns[c]);
+    put_column(h, &d->columns[c], index, c);
   put(h, "};\n");
   if (d->transform_count == 0)
     return;

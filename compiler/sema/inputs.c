@@ -106,10 +106,16 @@ static void no_column(struct dtg_sema *sema, const struct dtg_dataset *set,
 
 static void check_generator(struct dtg_sema *sema, const struct dtg_column *column,
                             const struct dtg_model_input *input) {
-  if (column->rows == 0 || dtg_type_equal(&column->type, &input->type))
+  struct dtg_type type = column->type;
+  if (column->window > 0 && type.shape.rank < DTG_MAX_RANK) {
+    memmove(type.shape.dims + 1, type.shape.dims, type.shape.rank * sizeof *type.shape.dims);
+    type.shape.dims[0] = column->window;
+    type.shape.rank++;
+  }
+  if (column->rows == 0 || dtg_type_equal(&type, &input->type))
     return;
   char made[128], wanted[128];
-  dtg_type_format(&column->type, made, sizeof made);
+  dtg_type_format(&type, made, sizeof made);
   dtg_type_format(&input->type, wanted, sizeof wanted);
   struct dtg_diag *diag = dtg_error(&sema->ctx->diags, column->span,
                                     "one example of column `%s` is %s, but the model takes %s",

@@ -62,6 +62,12 @@ bool dtg_sema_expect_count(struct dtg_sema *sema, struct dtg_scope_file *file,
 // names.c: resolves every name of every body of a file.
 void dtg_sema_names(struct dtg_sema *sema, struct dtg_scope_file *file);
 
+// sources.c: what the call of a data source gives for the column `out`, whose name is set. The
+// examples of a column, or 0 while the file that has them is not known.
+bool dtg_sema_source(struct dtg_sema *sema, struct dtg_scope_file *file,
+                     const struct dtg_ast_expr *expr, struct dtg_column *out);
+int64_t dtg_column_examples(const struct dtg_column *column);
+
 // data.c: index of the data set that an expression gives (`train_set`, a pipeline), or
 // DTG_NO_DATASET after an error. All `data` items of the main file are read by dtg_sema_data.
 void dtg_sema_data(struct dtg_sema *sema);

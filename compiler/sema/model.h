@@ -24,8 +24,12 @@ struct dtg_symbol;
 enum dtg_source_kind {
   DTG_SOURCE_IDX,
   DTG_SOURCE_NPY,
+  DTG_SOURCE_NPZ,
   DTG_SOURCE_CSV,
   DTG_SOURCE_SAFETENSORS,
+  DTG_SOURCE_CIFAR10,
+  DTG_SOURCE_BYTES,
+  DTG_SOURCE_TOKENS,
   DTG_SOURCE_RANDOM_NORMAL,
   DTG_SOURCE_RANDOM_UNIFORM,
   DTG_SOURCE_RANDOM_INT,
@@ -35,12 +39,17 @@ enum dtg_source_kind {
 struct dtg_column {
   const char *name;
   enum dtg_source_kind kind;
-  const char *path;     // files: as written; else NULL
-  const char *member;   // csv: column; safetensors: tensor; else NULL
-  int64_t rows;         // generators: examples; else 0
-  struct dtg_type type; // generators: of one example; files: known at run time only
+  const char *path; // files: as written; else NULL
+  const char
+      *member;  // csv: column; npz, safetensors: name; cifar10: field; tokens: type; else NULL
+  int64_t rows; // generators: rows, each an example unless there are windows; else 0
+  struct dtg_type type; // generators: of one row; files: known at run time only
   double a, b;          // normal: mean, stddev; uniform: low, high; int: low, high (exclusive)
   int64_t seed;
+  DTG_VEC(const char *) categories; // csv: empty = numbers
+  int64_t limit;                    // tokens: size of the vocabulary; 0 = not checked
+  bool is_test;                     // cifar10: of a folder, the test file
+  int64_t window, stride;           // rows of an example, and between examples; 0 = one row
   struct dtg_span span;
 };
 

@@ -36,12 +36,31 @@ static void print_constants(const struct dtg_model *model, struct dtg_strbuf *ou
 
 // ---- data ----
 
+static void print_column_more(const struct dtg_column *column, struct dtg_strbuf *out) {
+  for (size_t i = 0; i < column->categories.len; i++) {
+    dtg_strbuf_puts(out, i == 0 ? " categories [" : ", ");
+    dtg_strbuf_quote(out, column->categories.data[i], __builtin_strlen(column->categories.data[i]));
+  }
+  if (column->categories.len > 0)
+    dtg_strbuf_putc(out, ']');
+  if (column->limit > 0)
+    dtg_strbuf_printf(out, " vocabulary %" PRId64, column->limit);
+  if (column->is_test)
+    dtg_strbuf_puts(out, " test");
+  if (column->window > 0)
+    dtg_strbuf_printf(out, " window %" PRId64 " stride %" PRId64, column->window, column->stride);
+}
+
 static void print_column(const struct dtg_column *column, struct dtg_strbuf *out) {
   static const char *const kinds[] = {
       [DTG_SOURCE_IDX] = "idx",
       [DTG_SOURCE_NPY] = "npy",
+      [DTG_SOURCE_NPZ] = "npz",
       [DTG_SOURCE_CSV] = "csv",
       [DTG_SOURCE_SAFETENSORS] = "safetensors",
+      [DTG_SOURCE_CIFAR10] = "cifar10",
+      [DTG_SOURCE_BYTES] = "bytes",
+      [DTG_SOURCE_TOKENS] = "tokens",
       [DTG_SOURCE_RANDOM_NORMAL] = "random_normal",
       [DTG_SOURCE_RANDOM_UNIFORM] = "random_uniform",
       [DTG_SOURCE_RANDOM_INT] = "random_int",
@@ -67,6 +86,7 @@ static void print_column(const struct dtg_column *column, struct dtg_strbuf *out
     dtg_strbuf_f64(out, column->b);
     dtg_strbuf_printf(out, " seed %" PRId64, column->seed);
   }
+  print_column_more(column, out);
   dtg_strbuf_putc(out, '\n');
 }
 

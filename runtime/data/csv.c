@@ -21,6 +21,17 @@ struct csv_cell {
   bool last; /* of its record */
 };
 
+struct category;
+
+/* What the cells of a column become. */
+struct csv_target {
+  const struct dtr_column *column;
+  int64_t index, width;        /* of the column; of a record */
+  struct category *categories; /* sorted by name; NULL: the cells are numbers */
+  enum dtr_dtype dtype;
+  struct dtr_values *values;
+};
+
 static bool csv_fail(struct csv_cursor *cursor, int64_t line, const char *what) {
   return dtr_error_set(cursor->error, DTR_STATUS_DATA, "%s:%" PRId64 ": %s", cursor->path, line,
                        what);
@@ -189,9 +200,11 @@ static bool real_store(enum dtr_dtype dtype, const char *text, double number, vo
   return isfinite(dtr_value_load(dtype, values, row));
 }
 
-static bool cell_store(struct csv_cursor *cursor, const struct csv_cell *cell, const char *column,
-                       enum dtr_dtype dtype, void *values, int64_t row) {
-  char *text = trim(cell->text);
+static bool number_store(struct csv_cursor *cursor, const struct csv_cell *cell,
+                         const struct csv_target *target, int64_t row) {
+  const char *column = target->column->member, *text = trim(cell->text);
+  enum dtr_dtype dtype = target->dtype;
+  void *values = target->values->bytes;
   double number;
   if (!number_parse(text, &number))
     return dtr_error_set(cursor->error, DTR_STATUS_DATA,
@@ -206,23 +219,88 @@ static bool cell_store(struct csv_cursor *cursor, const struct csv_cell *cell, c
   return true;
 }
 
+/* ---- categories ---- */
+
+struct category {
+  const char *name;
+  uint32_t place;
+};
+
+static int category_compare(const void *a, const void *b) {
+  return strcmp(((const struct category *)a)->name, ((const struct category *)b)->name);
+}
+
+/* Sorted by name; NULL without memory. The caller frees. */
+static struct category *categories_sort(const struct dtr_column *column) {
+  struct category *sorted = malloc((column->category_count + 1) * sizeof *sorted);
+  if (!sorted)
+    return NULL;
+  for (uint32_t i = 0; i < column->category_count; i++)
+    sorted[i] = (struct category){column->categories[i], i};
+  qsort(sorted, column->category_count, sizeof *sorted, category_compare);
+  return sorted;
+}
+
+static bool category_unseen(struct csv_cursor *cursor, const struct csv_cell *cell,
+                            const struct dtr_column *column, const char *text) {
+  struct dtr_nearest nearest;
+  dtr_nearest_begin(&nearest, text, strlen(text));
+  for (uint32_t i = 0; i < column->category_count; i++)
+    dtr_nearest_try(&nearest, column->categories[i]);
+  dtr_error_set(cursor->error, DTR_STATUS_DATA,
+                "%s:%" PRId64 ": column \"%s\": \"%.60s\" is none of its %u categories",
+                cursor->path, cell->line, column->member, text, column->category_count);
+  if (nearest.best[0])
+    return dtr_error_hint(cursor->error,
+                          "did you mean \"%s\"? Correct the file, or add \"%.60s\" to `categories`",
+                          nearest.best, text);
+  return dtr_error_hint(cursor->error, "add \"%.60s\" to `categories`, or correct the file", text);
+}
+
+static bool category_store(struct csv_cursor *cursor, const struct csv_cell *cell,
+                           const struct csv_target *target, int64_t row) {
+  const struct dtr_column *column = target->column;
+  struct category key = {trim(cell->text), 0};
+  const struct category *found = bsearch(&key, target->categories, column->category_count,
+                                         sizeof *target->categories, category_compare);
+  if (!found)
+    return category_unseen(cursor, cell, column, key.name);
+  dtr_value_store(target->dtype, target->values->bytes, row, found->place);
+  return true;
+}
+
+/* Whether the type of the values holds the place of every category. */
+static bool categories_check(const char *path, const struct csv_target *target,
+                             struct dtr_error *error) {
+  static const int64_t most[] = {
+      [DTR_F32] = 1 << 24,   [DTR_F64] = (int64_t)1 << 53, [DTR_BF16] = 1 << 8,
+      [DTR_I32] = INT32_MAX, [DTR_I64] = INT64_MAX,        [DTR_U8] = UINT8_MAX,
+      [DTR_BOOL] = 1};
+  uint32_t count = target->column->category_count;
+  if (count == 0 || count - 1 <= most[target->dtype])
+    return true;
+  dtr_error_set(error, DTR_STATUS_DATA, "%s: column \"%s\": %s cannot hold %u categories", path,
+                target->column->member, dtr_dtype_name(target->dtype), count);
+  return dtr_error_hint(error, "declare the input as i32");
+}
+
 /* ---- records ---- */
 
-static bool record_read(struct csv_cursor *cursor, const char *column, int64_t index, int64_t width,
-                        enum dtr_dtype dtype, void *values, int64_t row) {
+static bool record_read(struct csv_cursor *cursor, const struct csv_target *target, int64_t row) {
   struct csv_cell cell;
   int64_t line = cursor->line, count = 0;
   do {
     if (!cell_take(cursor, &cell))
       return false;
-    if (count == index && !cell_store(cursor, &cell, column, dtype, values, row))
+    if (count == target->index && !(target->categories ? category_store(cursor, &cell, target, row)
+                                                       : number_store(cursor, &cell, target, row)))
       return false;
     count++;
   } while (!cell.last);
-  if (count != width)
+  if (count != target->width)
     return dtr_error_set(cursor->error, DTR_STATUS_DATA,
                          "%s:%" PRId64 ": %" PRId64 " cells, the first line has %" PRId64,
-                         cursor->path, line, count, width);
+                         cursor->path, line, count, target->width);
   return true;
 }
 
@@ -235,16 +313,18 @@ static int64_t lines_count(const char *at, const char *end) {
   return lines;
 }
 
-static bool text_read(const struct dtr_env *env, struct csv_cursor *cursor, const char *column,
-                      enum dtr_dtype dtype, struct dtr_values *values) {
-  int64_t index, width, most = lines_count(cursor->at, cursor->end);
-  if (!header_read(cursor, column, &index, &width) ||
-      !dtr_values_make(env, cursor->path, (enum dtr_element)dtype, 1, &most, INT64_MAX, values,
-                       cursor->error))
+static bool text_read(const struct dtr_env *env, struct csv_cursor *cursor,
+                      struct csv_target *target) {
+  struct dtr_values *values = target->values;
+  int64_t most = lines_count(cursor->at, cursor->end);
+  if (!header_read(cursor, target->column->member, &target->index, &target->width) ||
+      !categories_check(cursor->path, target, cursor->error) ||
+      !dtr_values_make(env, cursor->path, (enum dtr_element)target->dtype, 1, &most, INT64_MAX,
+                       values, cursor->error))
     return false;
   values->rows = 0;
   while (cursor->at < cursor->end) {
-    if (!record_read(cursor, column, index, width, dtype, values->bytes, values->rows)) {
+    if (!record_read(cursor, target, values->rows)) {
       dtr_values_free(values);
       return false;
     }
@@ -253,8 +333,9 @@ static bool text_read(const struct dtr_env *env, struct csv_cursor *cursor, cons
   return true;
 }
 
-bool dtr_csv_read(const struct dtr_env *env, const char *path, const char *column,
+bool dtr_csv_read(const struct dtr_env *env, const char *path, const struct dtr_column *column,
                   enum dtr_dtype dtype, struct dtr_values *values, struct dtr_error *error) {
+  struct csv_target target = {.column = column, .dtype = dtype, .values = values};
   struct dtr_stream *stream;
   char *text;
   int64_t size;
@@ -265,9 +346,15 @@ bool dtr_csv_read(const struct dtr_env *env, const char *path, const char *colum
   if (!done)
     return false;
   struct csv_cursor cursor = {path, text, text + size, 1, error};
-  done = memchr(text, 0, (size_t)size)
-             ? dtr_error_set(error, DTR_STATUS_DATA, "%s: not text: it has a zero byte", path)
-             : text_read(env, &cursor, column, dtype, values);
+  if (column->category_count > 0)
+    target.categories = categories_sort(column);
+  if (column->category_count > 0 && !target.categories)
+    done = dtr_error_memory(error, column->category_count * sizeof *target.categories, path);
+  else if (memchr(text, 0, (size_t)size))
+    done = dtr_error_set(error, DTR_STATUS_DATA, "%s: not text: it has a zero byte", path);
+  else
+    done = text_read(env, &cursor, &target);
+  free(target.categories);
   free(text);
   return done;
 }

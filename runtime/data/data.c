@@ -14,7 +14,8 @@ struct dtr_data {
   uint32_t input_count;
   struct dtr_values *inputs; /* one per model input, in its element type */
   int64_t *row_bytes;
-  int64_t rows; /* in the files */
+  int64_t *step_bytes; /* from an example to the next: more or less than row_bytes for windows */
+  int64_t rows;        /* in the files */
 
   /* Natural order: example `first + position`, or members[position] when there are any. */
   int64_t first, count;
@@ -25,28 +26,55 @@ struct dtr_data {
 
 /* ---- columns ---- */
 
-static bool column_read(const struct dtr_env *env, const struct dtr_column *column,
-                        const struct dtr_input *input, const struct dtr_data_options *options,
-                        struct dtr_values *values, struct dtr_error *error) {
-  char path[PATH_MAX];
-  if (column->kind >= DTR_SOURCE_RANDOM_NORMAL)
-    return dtr_generate(env, column, values, error);
-  if (!dtr_data_find(env, column->path, options->model_dir, options->data_dir, path, sizeof path,
-                     error))
-    return false;
+static bool file_read(const struct dtr_env *env, const struct dtr_column *column, const char *path,
+                      enum dtr_dtype dtype, struct dtr_values *values, struct dtr_error *error) {
   switch (column->kind) {
   case DTR_SOURCE_IDX:
     return dtr_idx_read(env, path, values, error);
   case DTR_SOURCE_NPY:
     return dtr_npy_read(env, path, values, error);
+  case DTR_SOURCE_NPZ:
+    return dtr_npz_read(env, path, column->member, values, error);
   case DTR_SOURCE_CSV:
-    return dtr_csv_read(env, path, column->member, input ? input->dtype : DTR_F64, values, error);
+    return dtr_csv_read(env, path, column, dtype, values, error);
   case DTR_SOURCE_SAFETENSORS:
     return dtr_tensor_file_read(env, path, column->member, values, error);
+  case DTR_SOURCE_BYTES:
+    return dtr_bytes_read(env, path, values, error);
+  case DTR_SOURCE_TOKENS:
+    return dtr_tokens_read(env, path, column, values, error);
   default:
     return dtr_error_set(error, DTR_STATUS_BUG, "column %s: unknown source %d", column->name,
                          (int)column->kind);
   }
+}
+
+static bool source_read(const struct dtr_env *env, const struct dtr_column *column,
+                        const struct dtr_input *input, const struct dtr_data_options *options,
+                        struct dtr_values *values, struct dtr_error *error) {
+  char path[PATH_MAX];
+  if (column->kind >= DTR_SOURCE_RANDOM_NORMAL)
+    return dtr_generate(env, column, values, error);
+  if (column->kind == DTR_SOURCE_CIFAR10)
+    return dtr_cifar10_read(env, column, options->model_dir, options->data_dir, values, error);
+  return dtr_data_find(env, column->path, options->model_dir, options->data_dir, path, sizeof path,
+                       error) &&
+         file_read(env, column, path, input ? input->dtype : DTR_F64, values, error);
+}
+
+static bool column_read(const struct dtr_env *env, const struct dtr_column *column,
+                        const struct dtr_input *input, const struct dtr_data_options *options,
+                        struct dtr_values *values, struct dtr_error *error) {
+  if (!source_read(env, column, input, options, values, error))
+    return false;
+  if (column->window == 0)
+    return true;
+  char what[128];
+  snprintf(what, sizeof what, "column %s", column->name);
+  if (dtr_values_window(values, what, column->window, column->stride, error))
+    return true;
+  dtr_values_free(values);
+  return false;
 }
 
 /* What to do about a file that cannot be used, whatever is wrong with it. */
@@ -56,16 +84,24 @@ static bool source_hint(const struct dtr_column *column, struct dtr_error *error
                          "again, or name another one",
       [DTR_SOURCE_NPY] = "npy() reads arrays of numbers that NumPy saved: save the array again, or "
                          "name another file",
+      [DTR_SOURCE_NPZ] = "npz() reads one array of an archive that NumPy saved: save it again, or "
+                         "name another array",
       [DTR_SOURCE_CSV] = "csv() reads a line of column names, then lines of numbers, separated by "
                          "commas: correct the file, or name another column",
       [DTR_SOURCE_SAFETENSORS] = "safetensors() reads one tensor of a safetensors file: copy the "
                                  "file again, or name another tensor",
+      [DTR_SOURCE_CIFAR10] = "cifar10() reads the files of the binary version of CIFAR-10, records "
+                             "of 3073 bytes: copy the file again, or name another one",
+      [DTR_SOURCE_BYTES] =
+          "bytes() reads any file, plain or .gz: copy it again, or name another one",
+      [DTR_SOURCE_TOKENS] = "tokens() reads numbers of the given type, little-endian, and nothing "
+                            "else: correct the type or the vocabulary, or name another file",
   };
   if (error->status == DTR_STATUS_STOPPED)
     return dtr_error_hint(error, "nothing has been trained yet");
   if (error->status == DTR_STATUS_IO)
     return dtr_error_hint(error, "make the file readable for this user, or name another one");
-  if (error->status == DTR_STATUS_DATA && column->kind <= DTR_SOURCE_SAFETENSORS)
+  if (error->status == DTR_STATUS_DATA && column->kind < DTR_SOURCE_RANDOM_NORMAL)
     return dtr_error_hint(error, "%s", hints[column->kind]);
   return false;
 }
@@ -124,7 +160,9 @@ static bool columns_read(const struct dtr_env *env, const struct dtr_data_option
       dtr_error_hint(error, "name a column of the table as the input, or take another data set");
       return dtr_error_where(error, dataset->where);
     }
-    data->row_bytes[i] = data->inputs[i].row_elements * dtr_element_bytes(data->inputs[i].element);
+    int64_t width = dtr_element_bytes(data->inputs[i].element);
+    data->row_bytes[i] = data->inputs[i].row_elements * width;
+    data->step_bytes[i] = data->inputs[i].row_step * width;
   }
   return true;
 }
@@ -207,6 +245,7 @@ bool dtr_data_open(const struct dtr_env *env, const struct dtr_dataset *dataset,
   opened->input_count = options->input_count;
   opened->inputs = calloc(options->input_count + 1, sizeof *opened->inputs);
   opened->row_bytes = calloc(options->input_count + 1, sizeof *opened->row_bytes);
+  opened->step_bytes = calloc(options->input_count + 1, sizeof *opened->step_bytes);
   if (!opened->inputs || !opened->row_bytes) {
     dtr_error_memory(error, options->input_count * (int64_t)sizeof *opened->inputs, dataset->name);
   } else if (columns_read(env, options, opened, error) &&
@@ -225,6 +264,7 @@ void dtr_data_close(struct dtr_data *data) {
     dtr_values_free(&data->inputs[i]);
   free(data->inputs);
   free(data->row_bytes);
+  free(data->step_bytes);
   free(data->members);
   free(data);
 }
@@ -286,20 +326,30 @@ static void examples_list(const struct dtr_data *data, int64_t epoch, int64_t fi
 }
 
 /* Rows lie anywhere in a large array, so the first line of a row to come is asked for early. */
-static void rows_gather(const char *from, int64_t row_bytes, const int64_t *examples, int64_t count,
-                        char *to) {
+static void rows_gather(const char *from, int64_t row_bytes, int64_t step_bytes,
+                        const int64_t *examples, int64_t count, char *to) {
   enum { AHEAD = 8 };
   if (row_bytes == 1) {
     for (int64_t i = 0; i < count; i++)
-      to[i] = from[examples[i]];
+      to[i] = from[examples[i] * step_bytes];
     return;
   }
   for (int64_t i = 0; i < count; i++) {
     if (i + AHEAD < count)
       for (int64_t line = 0; line < row_bytes && line < 1024; line += DTR_ALIGN)
-        __builtin_prefetch(from + examples[i + AHEAD] * row_bytes + line);
-    memcpy(to + i * row_bytes, from + examples[i] * row_bytes, (size_t)row_bytes);
+        __builtin_prefetch(from + examples[i + AHEAD] * step_bytes + line);
+    memcpy(to + i * row_bytes, from + examples[i] * step_bytes, (size_t)row_bytes);
   }
+}
+
+static void rows_copy(const char *from, int64_t row_bytes, int64_t step_bytes, int64_t count,
+                      char *to) {
+  if (row_bytes == step_bytes) {
+    memcpy(to, from, (size_t)(count * row_bytes));
+    return;
+  }
+  for (int64_t i = 0; i < count; i++)
+    memcpy(to + i * row_bytes, from + i * step_bytes, (size_t)row_bytes);
 }
 
 void dtr_data_view(const struct dtr_data *data, int64_t epoch, int64_t first, int64_t count,
@@ -310,15 +360,15 @@ void dtr_data_view(const struct dtr_data *data, int64_t epoch, int64_t first, in
   if (!contiguous)
     examples_list(data, epoch, first, count, examples);
   for (uint32_t i = 0; i < data->input_count; i++) {
-    int64_t row_bytes = data->row_bytes[i];
-    char *rows = data->inputs[i].bytes + (data->first + first) * row_bytes;
+    int64_t row_bytes = data->row_bytes[i], step_bytes = data->step_bytes[i];
+    char *rows = data->inputs[i].bytes + (data->first + first) * step_bytes;
     feeds[i] = to;
-    if (contiguous && (uintptr_t)rows % DTR_ALIGN == 0)
+    if (contiguous && row_bytes == step_bytes && (uintptr_t)rows % DTR_ALIGN == 0)
       feeds[i] = rows;
     else if (contiguous)
-      memcpy(to, rows, (size_t)(count * row_bytes));
+      rows_copy(rows, row_bytes, step_bytes, count, to);
     else
-      rows_gather(data->inputs[i].bytes, row_bytes, examples, count, to);
+      rows_gather(data->inputs[i].bytes, row_bytes, step_bytes, examples, count, to);
     to += line_round(count * row_bytes);
   }
 }

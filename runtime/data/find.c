@@ -13,6 +13,7 @@ struct search {
   size_t size;
   struct dtr_error *error;
   bool done;             /* found, or failed for good */
+  bool folders;          /* are looked for too */
   char folder[PATH_MAX]; /* of that name, not a file; "" = none */
   char places[900];
 };
@@ -23,9 +24,10 @@ static void place_append(struct search *search, const char *folder, const char *
            folder, more);
 }
 
-static bool is_file(const struct dtr_env *env, const char *path) {
+static bool is_wanted(const struct search *search, const char *path) {
+  const struct dtr_env *env = search->env;
   struct dtr_file_info info;
-  return env->path_info(env->context, path, &info) == 0 && !info.is_directory;
+  return env->path_info(env->context, path, &info) == 0 && (search->folders || !info.is_directory);
 }
 
 static bool join(char *joined, size_t size, const char *folder, const char *path) {
@@ -44,7 +46,7 @@ static void folder_try(struct search *search, const char *folder) {
   struct dtr_file_info info;
   if (search->env->path_info(search->env->context, path, &info) < 0)
     return;
-  if (info.is_directory) {
+  if (info.is_directory && !search->folders) {
     memcpy(search->folder, path, sizeof path);
   } else {
     search->done = true;
@@ -66,7 +68,7 @@ static void sub_folder_try(void *context, const char *name) {
   struct sub_search *sub = context;
   char folder[PATH_MAX], path[PATH_MAX];
   if (!join(folder, sizeof folder, sub->root, name) ||
-      !join(path, sizeof path, folder, sub->search->path) || !is_file(sub->search->env, path))
+      !join(path, sizeof path, folder, sub->search->path) || !is_wanted(sub->search, path))
     return;
   /* The two first in the order of their names: folders are listed in no order. */
   if (sub->hits == 0 || strcmp(path, sub->first) < 0) {
@@ -131,11 +133,13 @@ static void platform_try(struct search *search) {
   roots_try(search, variable_or(env, "XDG_DATA_DIRS", "/usr/local/share:/usr/share"), "/datasets");
 }
 
-bool dtr_data_find(const struct dtr_env *env, const char *path, const char *model_dir,
-                   const char *data_dir, char *found, size_t size, struct dtr_error *error) {
-  struct search search = {.env = env, .path = path, .found = found, .size = size, .error = error};
+static bool find(const struct dtr_env *env, const char *path, const char *model_dir,
+                 const char *data_dir, char *found, size_t size, bool folders,
+                 struct dtr_error *error) {
+  struct search search = {
+      .env = env, .path = path, .found = found, .size = size, .folders = folders, .error = error};
   if (path[0] == '/') {
-    if (is_file(env, path) && snprintf(found, size, "%s", path) < (int)size)
+    if (is_wanted(&search, path) && snprintf(found, size, "%s", path) < (int)size)
       return true;
     dtr_error_set(error, DTR_STATUS_DATA, "%s: there is no such data file", path);
     return dtr_error_hint(error, "correct the path, or write one that --data-dir can complete");
@@ -157,4 +161,20 @@ bool dtr_data_find(const struct dtr_env *env, const char *path, const char *mode
     dtr_error_set(error, DTR_STATUS_DATA, "%s: there is no such data file", path);
   return dtr_error_hint(error, "looked in %s%s", search.places,
                         data_dir ? "" : "; --data-dir names another folder");
+}
+
+bool dtr_data_find(const struct dtr_env *env, const char *path, const char *model_dir,
+                   const char *data_dir, char *found, size_t size, struct dtr_error *error) {
+  return find(env, path, model_dir, data_dir, found, size, false, error);
+}
+
+bool dtr_data_find_any(const struct dtr_env *env, const char *path, const char *model_dir,
+                       const char *data_dir, char *found, size_t size, bool *is_folder,
+                       struct dtr_error *error) {
+  struct dtr_file_info info;
+  if (!find(env, path, model_dir, data_dir, found, size, true, error))
+    return false;
+  int result = env->path_info(env->context, found, &info);
+  *is_folder = result == 0 && info.is_directory;
+  return result == 0 || dtr_error_system(error, DTR_STATUS_IO, result, "cannot read %s", found);
 }

@@ -16,5 +16,9 @@
 /* `model_dir` NULL or "": the working folder; `data_dir` NULL: none. `found` gets the path. */
 bool dtr_data_find(const struct dtr_env *env, const char *path, const char *model_dir,
                    const char *data_dir, char *found, size_t size, struct dtr_error *error);
+/* The same, but a folder is taken as well as a file; `is_folder` says which it is. */
+bool dtr_data_find_any(const struct dtr_env *env, const char *path, const char *model_dir,
+                       const char *data_dir, char *found, size_t size, bool *is_folder,
+                       struct dtr_error *error);
 
 #endif

@@ -191,8 +191,8 @@ static bool header_read(struct dtr_stream *stream, struct npy_header *header,
   return done;
 }
 
-static bool stream_read(const struct dtr_env *env, struct dtr_stream *stream,
-                        struct dtr_values *values, struct dtr_error *error) {
+bool dtr_npy_stream_read(const struct dtr_env *env, struct dtr_stream *stream,
+                         struct dtr_values *values, struct dtr_error *error) {
   const char *path = dtr_stream_path(stream);
   struct npy_header header = {0};
   enum dtr_element element = DTR_ELEMENT_F32;
@@ -223,7 +223,7 @@ bool dtr_npy_read(const struct dtr_env *env, const char *path, struct dtr_values
   struct dtr_stream *stream;
   if (!dtr_stream_open(env, path, &stream, error))
     return false;
-  bool done = stream_read(env, stream, values, error);
+  bool done = dtr_npy_stream_read(env, stream, values, error);
   dtr_stream_close(stream);
   return done;
 }

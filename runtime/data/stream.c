@@ -1,21 +1,24 @@
 #include "runtime/data/stream.h"
 
+#include "runtime/data/zip.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
-/* The most that deflate data can grow (zlib's technical notes). */
-enum { LARGEST_RATIO = 1032, CHUNK_BYTES = 256 * 1024, PIECE_LIMIT = 1 << 30 };
+enum { CHUNK_BYTES = 256 * 1024, PIECE_LIMIT = 1 << 30 };
 
 struct dtr_stream {
   const struct dtr_env *env;
   const char *path;
   int file;
   int64_t file_size;
-  int64_t taken;     /* bytes of the file read so far */
-  int64_t delivered; /* bytes of the contents given out so far */
+  int64_t taken;       /* bytes of the file read so far */
+  int64_t delivered;   /* bytes of the contents given out so far */
+  struct dtr_zip *zip; /* of a member; nothing below is used then */
+  char *member_path;
   bool gzip, gzip_done;
   z_stream zlib;
   unsigned char chunk[CHUNK_BYTES]; /* the file's bytes on their way to zlib */
@@ -102,9 +105,33 @@ bool dtr_stream_open(const struct dtr_env *env, const char *path, struct dtr_str
   return true;
 }
 
+bool dtr_stream_open_member(const struct dtr_env *env, const char *path, const char *name,
+                            struct dtr_stream **stream, struct dtr_error *error) {
+  struct dtr_stream *opened = calloc(1, sizeof *opened);
+  size_t room = strlen(path) + strlen(name) + 3;
+  if (opened)
+    opened->member_path = malloc(room);
+  if (!opened || !opened->member_path) {
+    free(opened);
+    return dtr_error_memory(error, sizeof *opened, path);
+  }
+  snprintf(opened->member_path, room, "%s: %s", path, name);
+  opened->env = env;
+  opened->path = opened->member_path;
+  opened->file = -1;
+  if (dtr_zip_open(env, path, name, &opened->zip, error)) {
+    *stream = opened;
+    return true;
+  }
+  dtr_stream_close(opened);
+  return false;
+}
+
 void dtr_stream_close(struct dtr_stream *stream) {
   if (!stream)
     return;
+  dtr_zip_close(stream->zip);
+  free(stream->member_path);
   if (stream->gzip)
     inflateEnd(&stream->zlib);
   if (stream->file >= 0)
@@ -176,8 +203,9 @@ static bool plain_read(struct dtr_stream *stream, void *bytes, int64_t size, int
 
 bool dtr_stream_read(struct dtr_stream *stream, void *bytes, int64_t size, int64_t *got,
                      struct dtr_error *error) {
-  bool done = stream->gzip ? gzip_read(stream, bytes, size, got, error)
-                           : plain_read(stream, bytes, size, got, error);
+  bool done = stream->zip    ? dtr_zip_read(stream->zip, bytes, size, got, error)
+              : stream->gzip ? gzip_read(stream, bytes, size, got, error)
+                             : plain_read(stream, bytes, size, got, error);
   if (done)
     stream->delivered += *got;
   return done;
@@ -196,12 +224,17 @@ bool dtr_stream_end(struct dtr_stream *stream, struct dtr_error *error) {
 }
 
 int64_t dtr_stream_available(const struct dtr_stream *stream) {
+  int64_t whole = stream->zip ? dtr_zip_size(stream->zip) : stream->file_size;
   if (!stream->gzip)
-    return stream->file_size > stream->delivered ? stream->file_size - stream->delivered : 0;
+    return whole > stream->delivered ? whole - stream->delivered : 0;
   int64_t most;
-  if (__builtin_mul_overflow(stream->file_size, LARGEST_RATIO, &most))
+  if (__builtin_mul_overflow(stream->file_size, DTR_DEFLATE_RATIO, &most))
     return INT64_MAX;
   return most;
+}
+
+bool dtr_stream_is_gzip(const struct dtr_stream *stream) {
+  return stream->gzip;
 }
 
 const char *dtr_stream_path(const struct dtr_stream *stream) {

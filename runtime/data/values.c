@@ -57,6 +57,7 @@ bool dtr_values_make(const struct dtr_env *env, const char *path, enum dtr_eleme
     made.dims[axis - 1] = dims[axis];
     made.row_elements *= dims[0] == 0 ? 0 : dims[axis];
   }
+  made.row_step = made.row_elements;
   made.bytes = room_take(env, path, elements * width, error);
   if (!made.bytes)
     return false;
@@ -69,12 +70,36 @@ void dtr_values_free(struct dtr_values *values) {
   memset(values, 0, sizeof *values);
 }
 
+int64_t dtr_values_elements(const struct dtr_values *values) {
+  return values->rows > 0 ? (values->rows - 1) * values->row_step + values->row_elements : 0;
+}
+
 int64_t dtr_values_bytes(const struct dtr_values *values) {
-  return values->rows * values->row_elements * dtr_element_bytes(values->element);
+  return dtr_values_elements(values) * dtr_element_bytes(values->element);
+}
+
+bool dtr_values_window(struct dtr_values *values, const char *what, int64_t size, int64_t stride,
+                       struct dtr_error *error) {
+  if (values->rows < size) {
+    dtr_error_set(error, DTR_STATUS_DATA,
+                  "%s has %" PRId64 " rows, less than one window of %" PRId64, what, values->rows,
+                  size);
+    return dtr_error_hint(error, "take a smaller window, or a longer file");
+  }
+  if (values->rank == DTR_MAX_RANK)
+    return dtr_error_set(error, DTR_STATUS_DATA,
+                         "%s: windows of examples with %d axes have too many", what, DTR_MAX_RANK);
+  memmove(values->dims + 1, values->dims, values->rank * sizeof values->dims[0]);
+  values->dims[0] = size;
+  values->rank++;
+  values->rows = (values->rows - size) / stride + 1;
+  values->row_step = stride * values->row_elements;
+  values->row_elements *= size;
+  return true;
 }
 
 void dtr_values_swap(struct dtr_values *values) {
-  int64_t count = values->rows * values->row_elements, width = dtr_element_bytes(values->element);
+  int64_t count = dtr_values_elements(values), width = dtr_element_bytes(values->element);
   if (width == 2)
     for (int64_t i = 0; i < count; i++)
       ((uint16_t *)values->bytes)[i] = __builtin_bswap16(((uint16_t *)values->bytes)[i]);
@@ -163,7 +188,7 @@ static void store_block(enum dtr_dtype dtype, char *bytes, int64_t first, int64_
 static bool widen(const struct dtr_env *env, struct dtr_values *values, const char *column,
                   enum dtr_dtype dtype, struct dtr_error *error) {
   enum { BLOCK = 1024 };
-  int64_t elements = values->rows * values->row_elements, bytes;
+  int64_t elements = dtr_values_elements(values), bytes;
   if (__builtin_mul_overflow(elements, dtr_dtype_bytes(dtype), &bytes))
     return dtr_error_memory(error, INT64_MAX, column);
   char *wide = room_take(env, column, bytes, error);
@@ -205,12 +230,12 @@ static bool type_hint(const struct dtr_values *values, struct dtr_error *error) 
 static bool truth_check(const struct dtr_values *values, const char *column,
                         struct dtr_error *error) {
   const uint8_t *bytes = (const uint8_t *)values->bytes;
-  int64_t count = values->rows * values->row_elements;
+  int64_t count = dtr_values_elements(values);
   for (int64_t i = 0; i < count; i++)
     if (bytes[i] > 1)
       return dtr_error_set(error, DTR_STATUS_DATA,
                            "column %s: example %" PRId64 " has %d where a bool is 0 or 1", column,
-                           i / values->row_elements, bytes[i]);
+                           i / values->row_step, bytes[i]);
   return true;
 }
 

@@ -16,6 +16,7 @@ struct dtr_values {
   uint32_t rank; /* of one example */
   int64_t dims[DTR_MAX_RANK];
   int64_t row_elements;
+  int64_t row_step; /* elements from an example to the next; windows may overlap or leave gaps */
   char *bytes;
 };
 
@@ -28,7 +29,13 @@ bool dtr_values_make(const struct dtr_env *env, const char *path, enum dtr_eleme
                      uint32_t rank, const int64_t *dims, int64_t available,
                      struct dtr_values *values, struct dtr_error *error);
 void dtr_values_free(struct dtr_values *values);
+int64_t dtr_values_elements(const struct dtr_values *values); /* held, not one per example */
 int64_t dtr_values_bytes(const struct dtr_values *values);
+
+/* Makes examples of `size` rows each, one every `stride` rows; copies nothing. Fewer rows than one
+ * window is an error that names `what`. */
+bool dtr_values_window(struct dtr_values *values, const char *what, int64_t size, int64_t stride,
+                       struct dtr_error *error);
 
 /* Reverses the bytes of every element. */
 void dtr_values_swap(struct dtr_values *values);

@@ -155,12 +155,16 @@ struct dtr_contribution {
   bool mean;      /* the update divides by the shards: where shards are absent, by those present */
 };
 
-/* A data source: one column's values. */
+/* A data source: one column's values. Files first, then generators. */
 enum dtr_source_kind {
   DTR_SOURCE_IDX,
   DTR_SOURCE_NPY,
+  DTR_SOURCE_NPZ,
   DTR_SOURCE_CSV,
   DTR_SOURCE_SAFETENSORS,
+  DTR_SOURCE_CIFAR10,
+  DTR_SOURCE_BYTES,
+  DTR_SOURCE_TOKENS,
   DTR_SOURCE_RANDOM_NORMAL,
   DTR_SOURCE_RANDOM_UNIFORM,
   DTR_SOURCE_RANDOM_INT,
@@ -170,7 +174,8 @@ struct dtr_column {
   const char *name; /* the model input that it feeds (or unused) */
   enum dtr_source_kind kind;
   const char *path;   /* files; as written */
-  const char *member; /* csv: column name; safetensors: tensor name */
+  const char *member; /* csv: column; npz, safetensors: name; cifar10: "image" or "label"; tokens:
+                         element type of the file */
   int64_t rows;       /* generators: number of examples */
   uint32_t rank;      /* generators: shape of one example */
   int64_t dims[DTR_MAX_RANK];
@@ -178,6 +183,13 @@ struct dtr_column {
   double a, b;          /* normal: mean, stddev; uniform: low, high; int: low, high (exclusive) */
   int64_t seed;
   const char *where;
+
+  uint32_t category_count; /* csv: 0 = the cells are numbers */
+  const char *const *categories;
+  int64_t limit;          /* tokens: all are below; 0 = not checked */
+  bool is_test;           /* cifar10: of a folder, the test file */
+  int64_t window, stride; /* an example is `window` rows, `stride` rows behind the one before; 0 =
+                             one row */
 };
 
 enum dtr_transform_kind { DTR_TRANSFORM_SHUFFLE, DTR_TRANSFORM_TAKE, DTR_TRANSFORM_SKIP };

@@ -26,11 +26,11 @@ sed -n '/^## Functions/,$p' "$page" | sed -nE 's/^\| `(\w+)\(.*/\1/p' | sort >ro
 
 # Sources and steps of data sets.
 {
-  sed -n '/^static const struct source_row {*/,/^};/p' "$root/compiler/sema/data.c" |
+  sed -n '/^static const struct source_row {*/,/^};/p' "$root/compiler/sema/sources.c" |
     sed -nE 's/^    \{"(\w+)",.*/\1/p'
-  printf '%s\n' shuffle take skip table
+  printf '%s\n' window shuffle take skip table
 } | sort >data
-[ "$(wc -l <data)" -ge 12 ] || fault "data.c: only $(wc -l <data) sources and steps were found"
+[ "$(wc -l <data)" -ge 17 ] || fault "sources.c: only $(wc -l <data) sources and steps were found"
 sort -u callable data >known
 missing=$(comm -23 known rows | paste -sd ' ')
 [ -z "$missing" ] || fault "not documented: $missing"

@@ -206,3 +206,54 @@ refused 1 out/pictures <<'END'
 pictures.dtg:11:57: error: labels: which one is meant: SCRATCH/home/.local/share/datasets/one/labels or SCRATCH/home/.local/share/datasets/two/labels?
   hint: name the folder with --data-dir, or write it into the path
 END
+
+# Records, tokens, windows and categories: 4 examples of each, in a folder like that of CIFAR-10.
+records() { # FILE COUNT: of label 3 and dark pixels
+  for _ in $(seq "$2"); do printf '\3' && head -c 3072 /dev/zero; done >"$1"
+}
+mkdir cifar
+for file in 1 2 3 4; do records cifar/data_batch_$file.bin 1; done
+records cifar/data_batch_5.bin 0
+printf 'four windows..' >text
+printf '\1\0\2\0\0\1\4\0\5\0\53\1\7\0' >tokens
+printf 'id,kind\n1,red\n2, green\n3,"red"\n4,red\n' >kinds.csv
+build records
+refused 1 out/records <<'END'
+records.dtg:14:11: error: SCRATCH/cifar/data_batch_5.bin: 0 bytes are not a whole number of records of 3073 bytes
+  hint: cifar10() reads the files of the binary version of CIFAR-10, records of 3073 bytes: copy the file again, or name another one
+END
+head -c 1000 /dev/zero >cifar/data_batch_5.bin
+refused 1 out/records <<'END'
+records.dtg:14:11: error: SCRATCH/cifar/data_batch_5.bin: 1000 bytes are not a whole number of records of 3073 bytes
+  hint: cifar10() reads the files of the binary version of CIFAR-10, records of 3073 bytes: copy the file again, or name another one
+END
+rm cifar/data_batch_5.bin
+refused 1 out/records <<'END'
+records.dtg:14:11: error: SCRATCH/cifar: there is no data_batch_5.bin in this folder
+  hint: the folder of CIFAR-10 has data_batch_1.bin to data_batch_5.bin and test_batch.bin; name it, or one file
+END
+records cifar/data_batch_5.bin 1
+refused 1 out/records <<'END'
+records.dtg:16:10: error: data examples: column image has 5 examples, column text has 4
+  hint: the columns of a table are as long as each other: take files that belong together
+END
+printf 'x' >>text
+printf 'x' >>text
+printf 'x' >>text
+printf '\0\0' >>tokens
+printf '5,blue\n' >>kinds.csv
+refused 1 out/records <<'END'
+records.dtg:17:11: error: SCRATCH/tokens: token 5 is 299, the vocabulary has 0 to 298
+  hint: tokens() reads numbers of the given type, little-endian, and nothing else: correct the type or the vocabulary, or name another file
+END
+printf '\1\0\2\0\0\1\4\0\5\0\52\1\7\0\0\0' >tokens
+refused 1 out/records <<'END'
+records.dtg:18:10: error: SCRATCH/kinds.csv:6: column "kind": "blue" is none of its 2 categories
+  hint: add "blue" to `categories`, or correct the file
+END
+sed -i s/blue/green/ kinds.csv
+says out/records --quiet --threads 2 --save a <<'END'
+END
+says out/records --quiet --threads 1 --save b <<'END'
+END
+cmp a b || fail "threads change the bits of windows"

@@ -10,8 +10,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   struct dtr_env env = fuzz_env(&input);
   struct dtr_error error;
   struct dtr_values values;
+  static const char *const names[] = {"a", "b"};
+  const struct dtr_column numbers = {.member = "x"};
+  const struct dtr_column categories = {.member = "x", .category_count = 2, .categories = names};
   dtr_error_clear(&error);
-  if (dtr_csv_read(&env, "input", "x", DTR_F32, &values, &error))
+  if (dtr_csv_read(&env, "input", &numbers, DTR_F32, &values, &error))
+    dtr_values_free(&values);
+  dtr_error_clear(&error);
+  if (dtr_csv_read(&env, "input", &categories, DTR_I32, &values, &error))
     dtr_values_free(&values);
   return 0;
 }

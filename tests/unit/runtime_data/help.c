@@ -1,6 +1,7 @@
 #include "help.h"
 
 #include <ftw.h>
+#include <minizip/zip.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,6 +48,20 @@ void help_write_gzip(const char *path, const void *bytes, size_t size) {
   assert_non_null(file);
   assert_int_equal(gzwrite(file, bytes, (unsigned)size), size);
   assert_int_equal(gzclose(file), Z_OK);
+}
+
+void help_write_zip(const char *path, const struct help_member *members, size_t count) {
+  zipFile zip = zipOpen64(path, APPEND_STATUS_CREATE);
+  assert_non_null(zip);
+  for (size_t i = 0; i < count; i++) {
+    const struct help_member *member = &members[i];
+    assert_int_equal(zipOpenNewFileInZip64(zip, member->name, NULL, NULL, 0, NULL, 0, NULL,
+                                           member->deflated ? Z_DEFLATED : 0, 6, 0),
+                     ZIP_OK);
+    assert_int_equal(zipWriteInFileInZip(zip, member->bytes, (unsigned)member->size), ZIP_OK);
+    assert_int_equal(zipCloseFileInZip(zip), ZIP_OK);
+  }
+  assert_int_equal(zipClose(zip, NULL), ZIP_OK);
 }
 
 char *help_read(const char *path, size_t *size) {

@@ -26,6 +26,14 @@ void help_folder_clear(void);
 void help_write(const char *path, const void *bytes, size_t size);
 void help_write_text(const char *path, const char *text);
 void help_write_gzip(const char *path, const void *bytes, size_t size);
+/* A zip archive of these members. */
+struct help_member {
+  const char *name;
+  const void *bytes;
+  size_t size;
+  bool deflated;
+};
+void help_write_zip(const char *path, const struct help_member *members, size_t count);
 /* The caller frees. */
 char *help_read(const char *path, size_t *size);
 int help_exists(const char *path);

@@ -134,7 +134,46 @@ static bool npy_file(const struct dtr_env *env, struct dtr_error *error) {
 
 static bool csv_file(const struct dtr_env *env, struct dtr_error *error) {
   struct dtr_values values;
-  return values_outcome(dtr_csv_read(env, "input", "x", DTR_F32, &values, error), &values);
+  static const struct dtr_column column = {.member = "x"};
+  return values_outcome(dtr_csv_read(env, "input", &column, DTR_F32, &values, error), &values);
+}
+
+static const char *const category_names[] = {"b", "a", "long name"};
+
+static bool category_file(const struct dtr_env *env, struct dtr_error *error) {
+  struct dtr_values values;
+  static const struct dtr_column column = {
+      .member = "x", .category_count = 3, .categories = category_names};
+  return values_outcome(dtr_csv_read(env, "input", &column, DTR_I32, &values, error), &values);
+}
+
+static bool npz_file(const struct dtr_env *env, struct dtr_error *error) {
+  struct dtr_values values;
+  return values_outcome(dtr_npz_read(env, "input", "x", &values, error), &values);
+}
+
+static int path_info(void *context, const char *path, struct dtr_file_info *info) {
+  (void)path;
+  return fuzz_info(context, 3, info);
+}
+
+static bool cifar10_file(const struct dtr_env *env, struct dtr_error *error) {
+  struct dtr_values values;
+  struct dtr_env with_paths = *env;
+  static const struct dtr_column column = {.path = "/input", .member = "image"};
+  with_paths.path_info = path_info;
+  return values_outcome(dtr_cifar10_read(&with_paths, &column, NULL, NULL, &values, error),
+                        &values);
+}
+
+static bool tokens_file(const struct dtr_env *env, struct dtr_error *error) {
+  struct dtr_values values;
+  static const struct dtr_column column = {.member = "u16", .limit = 300};
+  if (!dtr_tokens_read(env, "input", &column, &values, error))
+    return false;
+  bool done = dtr_values_window(&values, "column x", 3, 2, error);
+  dtr_values_free(&values);
+  return done;
 }
 
 static bool tensor_file(const struct dtr_env *env, struct dtr_error *error) {
@@ -180,6 +219,32 @@ static void csv(void **state) {
   (void)state;
   static const char good[] = "a,x,\"b \"\"c\"\"\"\r\n1,2.5,\"q,\nr\"\r\n2,-3e2,\n3,\"4\",z\n";
   run("csv", good, sizeof good - 1, csv_file);
+  static const char named[] = "a,x,c\n1,b,\n2,\"long name\",q\n3,b,z\n4,a,\"\"\n";
+  run("csv with categories", named, sizeof named - 1, category_file);
+}
+
+static void npz(void **state) {
+  (void)state;
+  static const char array[] =
+      "\x93NUMPY\1\0\x40\0{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }    \n"
+      "0123456789abcdef";
+  for (int deflated = 0; deflated < 2; deflated++) {
+    const struct help_member members[] = {{"y.npy", array, sizeof array - 1, deflated},
+                                          {"x.npy", array, sizeof array - 1, deflated}};
+    help_write_zip("made", members, 2);
+    size_t size;
+    char *bytes = help_read("made", &size);
+    run(deflated ? "npz, deflated" : "npz, stored", bytes, size, npz_file);
+    free(bytes);
+  }
+}
+
+static void records(void **state) {
+  (void)state;
+  char good[3073] = {7};
+  run("cifar10", good, sizeof good, cifar10_file);
+  static const char tokens[] = "\1\0\2\1\5\0\6\0\7\0\1\1";
+  run("tokens", tokens, sizeof tokens - 1, tokens_file);
 }
 
 static void safetensors(void **state) {
@@ -210,8 +275,9 @@ static void checkpoint(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(idx),         cmocka_unit_test(npy),        cmocka_unit_test(csv),
-      cmocka_unit_test(safetensors), cmocka_unit_test(checkpoint),
+      cmocka_unit_test(idx),        cmocka_unit_test(npy),     cmocka_unit_test(csv),
+      cmocka_unit_test(npz),        cmocka_unit_test(records), cmocka_unit_test(safetensors),
+      cmocka_unit_test(checkpoint),
   };
   return cmocka_run_group_tests(tests, help_folder_enter, help_folder_leave);
 }

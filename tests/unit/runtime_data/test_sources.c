@@ -226,10 +226,12 @@ static void npy_errors(void **state) {
 
 /* ---- csv ---- */
 
+static const struct dtr_column x_column = {.member = "x"}, y_column = {.member = "y \"1\""};
+
 static void csv_bad(const char *text, enum dtr_dtype dtype, const char *message) {
   struct dtr_values values;
   help_write_text("f.csv", text);
-  assert_false(dtr_csv_read(dtr_env_real(), "f.csv", "x", dtype, &values, &error));
+  assert_false(dtr_csv_read(dtr_env_real(), "f.csv", &x_column, dtype, &values, &error));
   help_expect(&error, DTR_STATUS_DATA, message);
 }
 
@@ -240,17 +242,17 @@ static void csv_numbers(void **state) {
                            "\"a, b\n c\",1.5,2\r\n"
                            "d,\" -2e3\t\",\"3\"\n"
                            ",.25,9007199254740993");
-  assert_true(dtr_csv_read(dtr_env_real(), "f.csv", "x", DTR_F32, &values, &error));
+  assert_true(dtr_csv_read(dtr_env_real(), "f.csv", &x_column, DTR_F32, &values, &error));
   assert_int_equal(values.rows, 3);
   assert_int_equal(values.rank, 0);
   const float *x = (const float *)values.bytes;
   assert_true(x[0] == 1.5f && x[1] == -2000 && x[2] == .25f);
   dtr_values_free(&values);
-  assert_true(dtr_csv_read(dtr_env_real(), "f.csv", "y \"1\"", DTR_I64, &values, &error));
+  assert_true(dtr_csv_read(dtr_env_real(), "f.csv", &y_column, DTR_I64, &values, &error));
   assert_int_equal(((int64_t *)values.bytes)[2], INT64_C(9007199254740993));
   dtr_values_free(&values);
   help_write_text("f.csv", "x\n3.0\n1e2\n");
-  assert_true(dtr_csv_read(dtr_env_real(), "f.csv", "x", DTR_U8, &values, &error));
+  assert_true(dtr_csv_read(dtr_env_real(), "f.csv", &x_column, DTR_U8, &values, &error));
   assert_int_equal(((uint8_t *)values.bytes)[1], 100);
   dtr_values_free(&values);
 }
@@ -281,7 +283,7 @@ static void csv_errors(void **state) {
   csv_bad("x\n1\r2\n", DTR_F32, "f.csv:2: a carriage return without a line feed");
   struct dtr_values values;
   help_write("f.csv", "x\n1\0\n", 5);
-  assert_false(dtr_csv_read(dtr_env_real(), "f.csv", "x", DTR_F32, &values, &error));
+  assert_false(dtr_csv_read(dtr_env_real(), "f.csv", &x_column, DTR_F32, &values, &error));
   help_expect(&error, DTR_STATUS_DATA, "f.csv: not text: it has a zero byte");
 }
 
