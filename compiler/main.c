@@ -3,6 +3,7 @@
 #include "compiler/inspect.h"
 #include "compiler/ops/document.h"
 #include "compiler/pipeline.h"
+#include "compiler/run/processes.h"
 #include "compiler/tools/diff.h"
 #include "grammar/parse.h"
 #include "grammar/print.h"
@@ -90,10 +91,8 @@ static bool check(struct dtg_pipeline *pipeline) {
   return dtg_pipeline_run(pipeline, DTG_STAGE_PARTITION);
 }
 
-// Becomes the program, so that signals and the exit status are its own.
-static bool run(struct dtg_pipeline *pipeline) {
-  if (!compile(pipeline))
-    return false;
+// The command line of the program, NULL at its end.
+static const char **program_argv(struct dtg_pipeline *pipeline) {
   const struct dtg_options *options = pipeline->options;
   struct dtg_arena *arena = &pipeline->ctx->arena;
   const char **argv = DTG_NEW_ARRAY(arena, const char *, options->program_args.len + 2);
@@ -102,25 +101,67 @@ static bool run(struct dtg_pipeline *pipeline) {
     argv[0] = dtg_arena_printf(arena, "./%s", argv[0]);
   for (size_t i = 0; i < options->program_args.len; i++)
     argv[i + 1] = options->program_args.data[i];
-  put_diags(pipeline->ctx);
-  fflush(NULL);
-  execv(argv[0], (char *const *)(uintptr_t)argv);
-  fprintf(stderr, "dtgc: cannot start %s: %s\n", argv[0], strerror(errno));
-  return false;
+  return argv;
+}
+
+static void begin(struct dtg_pipeline *pipeline, struct dtg_ctx *ctx,
+                  const struct dtg_options *options) {
+  dtg_ctx_init(ctx);
+  ctx->diags.errors_only = options->quiet;
+  dtg_pipeline_init(pipeline, ctx, options);
+}
+
+static void end(struct dtg_pipeline *pipeline) {
+  struct dtg_ctx *ctx = pipeline->ctx;
+  put_diags(ctx);
+  dtg_pipeline_free(pipeline);
+  dtg_ctx_free(ctx);
 }
 
 static int with_pipeline(const struct dtg_options *options,
                          bool (*command)(struct dtg_pipeline *pipeline)) {
   struct dtg_ctx ctx;
   struct dtg_pipeline pipeline;
-  dtg_ctx_init(&ctx);
-  ctx.diags.errors_only = options->quiet;
-  dtg_pipeline_init(&pipeline, &ctx, options);
+  begin(&pipeline, &ctx, options);
   bool good = command(&pipeline);
-  put_diags(&ctx);
-  dtg_pipeline_free(&pipeline);
-  dtg_ctx_free(&ctx);
+  end(&pipeline);
   return good ? EXIT_DONE : EXIT_INPUT;
+}
+
+// Becomes the program, so that signals and the exit status are its own.
+static int become(const char *const *argv) {
+  execv(argv[0], (char *const *)(uintptr_t)argv);
+  fprintf(stderr, "dtgc: cannot start %s: %s\n", argv[0], strerror(errno));
+  return EXIT_INPUT;
+}
+
+static int start(struct dtg_pipeline *pipeline) {
+  const struct dtg_options *options = pipeline->options;
+  const char **argv = program_argv(pipeline);
+  struct dtg_run_input input = {
+      .cluster = &pipeline->cluster, .argv = argv, .restarts = options->restart};
+  if (options->processes && !dtg_run_check(pipeline->ctx, &input))
+    return EXIT_INPUT;
+  // What the compiler had to say comes before what the program says, and once.
+  struct dtg_diags *diags = &pipeline->ctx->diags;
+  bool errors_only = diags->errors_only;
+  put_diags(pipeline->ctx);
+  dtg_diags_free(diags);
+  dtg_diags_init(diags, &pipeline->ctx->sources);
+  diags->errors_only = errors_only;
+  fflush(NULL);
+  if (options->processes && !pipeline->replication->single)
+    return dtg_run_processes(pipeline->ctx, &input);
+  return become(argv);
+}
+
+static int run(const struct dtg_options *options) {
+  struct dtg_ctx ctx;
+  struct dtg_pipeline pipeline;
+  begin(&pipeline, &ctx, options);
+  int status = compile(&pipeline) ? start(&pipeline) : EXIT_INPUT;
+  end(&pipeline);
+  return status;
 }
 
 static bool load_for_format(struct dtg_ctx *ctx, const char *path, uint32_t *file) {
@@ -221,7 +262,7 @@ static int dispatch(const struct dtg_options *options) {
   case DTG_COMMAND_COMPILE:
     return with_pipeline(options, compile);
   case DTG_COMMAND_RUN:
-    return with_pipeline(options, run);
+    return run(options);
   case DTG_COMMAND_PLAN:
     return with_pipeline(options, show_plan);
   case DTG_COMMAND_COMPARE:

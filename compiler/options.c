@@ -2,10 +2,19 @@
 
 #include "compiler/base/diag.h"
 
+#include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum option_kind { OPTION_TEXT, OPTION_LIST, OPTION_LEVEL, OPTION_STAGE, OPTION_FLAG };
+enum option_kind {
+  OPTION_TEXT,
+  OPTION_LIST,
+  OPTION_LEVEL,
+  OPTION_STAGE,
+  OPTION_COUNT,
+  OPTION_FLAG
+};
 
 struct option_row {
   enum option_kind kind;
@@ -87,6 +96,18 @@ static bool parse_stage(struct parser *p, const char *value, enum dtg_stage *out
   return fail(p, "dtgc --help lists the stages");
 }
 
+static bool parse_count(struct parser *p, const char *name, const char *value, int64_t *out) {
+  char *end;
+  errno = 0;
+  long long count = strtoll(value, &end, 10);
+  if (value[0] >= '0' && value[0] <= '9' && !*end && errno == 0) {
+    *out = count;
+    return true;
+  }
+  dtg_strbuf_printf(p->why, "dtgc: `%s` is no count for --%s\n", value, name);
+  return fail(p, dtg_arena_printf(p->arena, "a count is a number from 0, such as `--%s 3`", name));
+}
+
 static bool store(struct parser *p, const struct option_row *row, const char *value) {
   char *field = (char *)p->out + row->offset;
   switch (row->kind) {
@@ -108,6 +129,8 @@ static bool store(struct parser *p, const struct option_row *row, const char *va
     return fail(p, "levels are -O0, -O1, -O2 and -O3");
   case OPTION_STAGE:
     return parse_stage(p, value, (enum dtg_stage *)(void *)field);
+  case OPTION_COUNT:
+    return parse_count(p, row->name, value, (int64_t *)(void *)field);
   case OPTION_FLAG:
     *(bool *)field = true;
     return true;
@@ -300,6 +323,10 @@ bool dtg_options_parse(struct dtg_arena *arena, int argc, char **argv, struct dt
     dtg_strbuf_puts(why,
                     "dtgc: flags after `--` go to the program, which only `dtgc run` starts\n");
     return false;
+  }
+  if (options.restart > 0 && !options.processes) {
+    dtg_strbuf_puts(why, "dtgc: --restart is for tasks that --processes starts\n");
+    return fail(&p, "give --processes too");
   }
   if (!check_commands(&p, given.data, given.len) || !check_files(&p) || !check_format(&p))
     return false;

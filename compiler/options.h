@@ -10,6 +10,7 @@
 #include "compiler/base/vec.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define DTG_VERSION "0.1.0"
 
@@ -38,7 +39,8 @@ struct dtg_options {
   DTG_VEC(const char *) includes;
   int level;
   enum dtg_stage emit;
-  bool check, quiet, help, version, man;
+  int64_t restart;
+  bool processes, check, quiet, help, version, man;
   bool unfused; // one kernel an op; not on the command line: the tests compare its results
 };
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: includes.sh ROOT
 # Checks that the includes between folders form this graph:
-#   base <- ir <- ops <- stages (each sees the earlier ones) <- report, launch <- pipeline and main, which
+#   base <- ir <- ops <- stages (each sees the earlier ones) <- report, launch, run <- pipeline and main, which
 #   also see the interface headers of runtime/include/
 #   grammar -> base; the first stages read grammar's tree
 #   codegen -> base, ir and the one header runtime/include/dtr_abi.h, which the op table's kernels
@@ -92,7 +92,7 @@ lint_files "$root" | LC_ALL=C awk -v root="$root" '
   BEGIN {
     # A folder sees those of lower rank, but only stages see grammar.
     split("base=0 grammar=1 ir=1 ops=2 cluster=3 sema=4 build=5 grad=6 opt=7 replicate=8 place=9 " \
-          "partition=10 schedule=11 prove=12 report=13 launch=14 tools=14", pairs, " ")
+          "partition=10 schedule=11 prove=12 report=13 launch=14 run=14 tools=14", pairs, " ")
     for (i in pairs) {
       split(pairs[i], pair, "=")
       rank[pair[1]] = pair[2] + 0
