@@ -95,6 +95,10 @@ $everything
 first=fc
 reference "$models/running.dtg" 21
 $everything
+# Pictures that are changed at random.
+reference "$models/augmented.dtg" 12
+compare ps=2,worker=4 'replicate between_graph over worker  params on ps  update sync'
+compare worker=1:cpu=2 'replicate in_graph over cpu  params on cpu:0  update sync' 1
 split=64KiB first=fc1
 reference "$models/wide.dtg" 12
 $everything
