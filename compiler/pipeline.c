@@ -1,5 +1,7 @@
 #include "compiler/pipeline.h"
 
+#include "codegen/cuda/cuda.h"
+#include "codegen/cuda/nvrtc.h"
 #include "codegen/host/host.h"
 #include "codegen/link/link.h"
 #include "codegen/lower/lower.h"
@@ -193,11 +195,48 @@ static bool run_llvm(struct dtg_pipeline *p) {
   return good;
 }
 
-static bool run_gpu(struct dtg_pipeline *p) {
-  struct dtg_diag *diag = dtg_error(&p->ctx->diags, DTG_SPAN_NONE,
-                                    "the plan has no GPU kernels: nothing to show for this stage");
-  dtg_diag_hint(diag, "the CPU kernels are shown by --emit=llvm");
-  return false;
+static bool run_cuda(struct dtg_pipeline *p) {
+  struct dtg_strbuf why = {0};
+  size_t count = p->plan->kernels.len;
+  struct cg_cuda_shape *shapes = DTG_NEW_ARRAY(&p->ctx->arena, struct cg_cuda_shape, count);
+  bool good = cg_cuda_module(&p->ctx->arena, (const struct cg_kernel *const *)p->plan->kernels.data,
+                             count, shapes, &p->cuda_text, &why);
+  if (!good)
+    dtg_error(&p->ctx->diags, DTG_SPAN_NONE, "%s", dtg_strbuf_text(&why));
+  dtg_strbuf_free(&why);
+  return good;
+}
+
+// Of the first GPU that the cluster names, "compute_90"; without any, what sm_80 and later take.
+static const char *ptx_arch(const struct dtg_pipeline *p) {
+  for (uint32_t j = 0; j < p->cluster.job_count; j++) {
+    const struct dtg_job *job = &p->cluster.jobs[j];
+    if (job->gpu > 0 && job->gpu_arch_count > 0)
+      return dtg_arena_printf(&p->ctx->arena, "compute_%s", job->gpu_archs[0] + strlen("sm_"));
+  }
+  return "compute_80";
+}
+
+static bool run_ptx(struct dtg_pipeline *p) {
+  struct dtg_strbuf why = {0};
+  struct cg_nvrtc *nvrtc;
+  struct cg_nvrtc_output output;
+  struct cg_nvrtc_input input = {
+      .text = dtg_strbuf_text(&p->cuda_text), .name = p->name, .arch = ptx_arch(p)};
+  if (!cg_nvrtc_open(&nvrtc, &why)) {
+    struct dtg_diag *diag = dtg_error(&p->ctx->diags, DTG_SPAN_NONE, "%s", dtg_strbuf_text(&why));
+    dtg_diag_hint(diag, "install the CUDA Toolkit (its package of NVRTC is enough), or set "
+                        "DTG_NVRTC to the path of libnvrtc.so");
+    dtg_strbuf_free(&why);
+    return false;
+  }
+  bool good = cg_nvrtc_compile(nvrtc, &p->ctx->arena, &input, &output, &why);
+  if (!good)
+    dtg_bug("%s", dtg_strbuf_text(&why));
+  dtg_strbuf_write(&p->ptx_text, output.code, output.size);
+  cg_nvrtc_close(nvrtc);
+  dtg_strbuf_free(&why);
+  return good;
 }
 
 static void write_host(struct dtg_pipeline *p, const char *plan_id, struct dtg_strbuf *out) {
@@ -300,8 +339,8 @@ static const struct stage_row stage_rows[DTG_STAGE_COUNT] = {
     [DTG_STAGE_SCHEDULE] = {run_schedule, verify_schedule},
     [DTG_STAGE_KERNELS] = {run_kernels, verify_kernels},
     [DTG_STAGE_LLVM] = {run_llvm, NULL},
-    [DTG_STAGE_CUDA] = {run_nothing, NULL},
-    [DTG_STAGE_PTX] = {run_nothing, NULL},
+    [DTG_STAGE_CUDA] = {run_cuda, NULL},
+    [DTG_STAGE_PTX] = {run_ptx, NULL},
     [DTG_STAGE_C] = {run_c, NULL},
     [DTG_STAGE_PLAN] = {run_nothing, NULL},
     [DTG_STAGE_JSON] = {run_nothing, NULL},
@@ -350,6 +389,10 @@ static bool bundle(struct dtg_pipeline *p) {
 
 // Machine code is made where it is shown and for the program: a plan is known without it.
 static bool is_needed(enum dtg_stage stage, enum dtg_stage last) {
+  if (stage == DTG_STAGE_CUDA)
+    return last == DTG_STAGE_CUDA || last == DTG_STAGE_PTX;
+  if (stage == DTG_STAGE_PTX)
+    return last == DTG_STAGE_PTX;
   return stage != DTG_STAGE_LLVM || last == DTG_STAGE_LLVM || last == DTG_STAGE_COUNT;
 }
 
@@ -357,8 +400,6 @@ bool dtg_pipeline_run(struct dtg_pipeline *p, enum dtg_stage last) {
   for (int stage = 0; stage < DTG_STAGE_COUNT && stage <= (int)last; stage++) {
     if (!is_complete(p, (enum dtg_stage)stage))
       return !dtg_diags_failed(&p->ctx->diags);
-    if ((last == DTG_STAGE_CUDA || last == DTG_STAGE_PTX) && stage == (int)last)
-      return run_gpu(p);
     if (is_needed((enum dtg_stage)stage, last) && !run_stage(p, (enum dtg_stage)stage))
       return false;
   }
@@ -421,7 +462,11 @@ void dtg_pipeline_dump(struct dtg_pipeline *p, enum dtg_stage stage, struct dtg_
     dtg_strbuf_puts(out, dtg_strbuf_text(&p->launch_text));
     break;
   case DTG_STAGE_CUDA:
+    dtg_strbuf_puts(out, dtg_strbuf_text(&p->cuda_text));
+    break;
   case DTG_STAGE_PTX:
+    dtg_strbuf_puts(out, dtg_strbuf_text(&p->ptx_text));
+    break;
   case DTG_STAGE_COUNT:
     dtg_bug("stage %d has no text", (int)stage);
   }
@@ -458,4 +503,6 @@ void dtg_pipeline_free(struct dtg_pipeline *p) {
   dtg_strbuf_free(&p->plan_text);
   dtg_strbuf_free(&p->plan_json);
   dtg_strbuf_free(&p->launch_text);
+  dtg_strbuf_free(&p->cuda_text);
+  dtg_strbuf_free(&p->ptx_text);
 }

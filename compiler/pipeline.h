@@ -28,7 +28,7 @@ struct dtg_pipeline {
   struct cg_llvm_output llvm;
   struct dtg_report_input report;
   const char *model_id, *plan_id;
-  struct dtg_strbuf host_text, plan_text, plan_json, launch_text;
+  struct dtg_strbuf host_text, plan_text, plan_json, launch_text, cuda_text, ptx_text;
 };
 
 void dtg_pipeline_init(struct dtg_pipeline *pipeline, struct dtg_ctx *ctx,
