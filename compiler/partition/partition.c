@@ -1,17 +1,11 @@
 // Parts, what owners hold, and the transfers of a step.
-#include "compiler/partition/partition.h"
+#include "compiler/partition/internal.h"
 
 #include "compiler/ir/update_split.h"
 
 #include <string.h>
 
-struct partitioner {
-  struct dtg_ctx *ctx;
-  const struct dtg_replication *r;
-  struct dtg_partition *out;
-};
-
-static void add_part(struct partitioner *p, const struct dtg_graph *graph) {
+static void add_part(struct dtg_partitioner *p, const struct dtg_graph *graph) {
   const struct dtg_replication *r = p->r;
   bool update = graph == r->module->update && r->owners.len > 0;
   struct dtg_part part = {.graph = graph,
@@ -31,13 +25,13 @@ static bool is_pushed(const struct dtg_replication *r, uint32_t variable) {
   return false;
 }
 
-static struct dtg_owner_load *load_of(struct partitioner *p, uint32_t device) {
+static struct dtg_owner_load *load_of(struct dtg_partitioner *p, uint32_t device) {
   size_t index = 0;
   dtg_owner_find(p->r, device, &index);
   return &p->out->loads.data[index];
 }
 
-static void add_slice(struct partitioner *p, const struct dtg_slice *slice) {
+static void add_slice(struct dtg_partitioner *p, const struct dtg_slice *slice) {
   const struct dtg_module *module = p->r->module;
   struct dtg_owner_load *load = load_of(p, slice->owner);
   int64_t bytes =
@@ -55,7 +49,7 @@ static void add_slice(struct partitioner *p, const struct dtg_slice *slice) {
       load->slots += bytes;
 }
 
-static void add_block_sums(struct partitioner *p, const struct dtg_update_exchange *exchange) {
+static void add_block_sums(struct dtg_partitioner *p, const struct dtg_update_exchange *exchange) {
   size_t count;
   const struct dtg_slice *slices = dtg_variable_slices(p->r, exchange->variable, &count);
   for (size_t i = 0; i < count; i++) {
@@ -64,7 +58,7 @@ static void add_block_sums(struct partitioner *p, const struct dtg_update_exchan
   }
 }
 
-static void load_owners(struct partitioner *p) {
+static void load_owners(struct dtg_partitioner *p) {
   const struct dtg_replication *r = p->r;
   struct dtg_arena scratch = {0};
   const struct dtg_update_split *split = NULL;
@@ -86,11 +80,11 @@ static void load_owners(struct partitioner *p) {
 
 // ---- transfers ----
 
-static struct dtg_ends ends(enum dtg_role role, uint32_t first, uint32_t count) {
+struct dtg_ends dtg_ends_of(enum dtg_role role, uint32_t first, uint32_t count) {
   return (struct dtg_ends){.role = role, .first = first, .count = count, .members = count};
 }
 
-static void add(struct partitioner *p, const struct dtg_transfer *transfer) {
+void dtg_add_transfer(struct dtg_partitioner *p, const struct dtg_transfer *transfer) {
   if (transfer->messages == 0)
     return;
   dtg_vec_push(&p->ctx->arena, &p->out->sends, *transfer);
@@ -102,7 +96,7 @@ static bool replica_at(const struct dtg_replication *r, uint32_t device, uint32_
   return dtg_device_set_find(&r->families.data[0].devices, device, replica);
 }
 
-static void add_pushes(struct partitioner *p, uint32_t owner) {
+static void add_pushes(struct dtg_partitioner *p, uint32_t owner) {
   const struct dtg_replication *r = p->r;
   const struct dtg_owner_load *load = &p->out->loads.data[owner];
   uint32_t local = UINT32_MAX;
@@ -110,10 +104,10 @@ static void add_pushes(struct partitioner *p, uint32_t owner) {
   for (size_t i = 0; i < r->partial_sums.classes.len; i++) {
     const struct dtg_partial_class *class = &r->partial_sums.classes.data[i];
     struct dtg_transfer t = {.kind = DTG_TRANSFER_PUSH,
-                             .from = ends(DTG_ROLE_REPLICA, 0, r->replicas),
-                             .to = ends(DTG_ROLE_OWNER, owner, 1),
+                             .from = dtg_ends_of(DTG_ROLE_REPLICA, 0, r->replicas),
+                             .to = dtg_ends_of(DTG_ROLE_OWNER, owner, 1),
                              .before = DTG_EVENT_COMPUTE,
-                             .after = DTG_EVENT_REDUCE,
+                             .after = DTG_EVENT_STAGE,
                              .bytes = load->push * class->sums,
                              .messages = class->replicas};
     t.from.sums = class->sums;
@@ -121,16 +115,16 @@ static void add_pushes(struct partitioner *p, uint32_t owner) {
     if (shared && dtg_replica_sums(r, local) == class->sums)
       t.messages--;
     if (load->push > 0)
-      add(p, &t);
+      dtg_add_transfer(p, &t);
   }
 }
 
-static void add_norms(struct partitioner *p, uint32_t owner) {
+static void add_norms(struct dtg_partitioner *p, uint32_t owner) {
   const struct dtg_owner_load *load = &p->out->loads.data[owner];
   for (uint32_t phase = 0; phase < p->out->phases; phase++) {
     struct dtg_transfer t = {.kind = DTG_TRANSFER_NORM,
-                             .from = ends(DTG_ROLE_OWNER, owner, 1),
-                             .to = ends(DTG_ROLE_OWNER, 0, (uint32_t)p->out->loads.len),
+                             .from = dtg_ends_of(DTG_ROLE_OWNER, owner, 1),
+                             .to = dtg_ends_of(DTG_ROLE_OWNER, 0, (uint32_t)p->out->loads.len),
                              .before = DTG_EVENT_REDUCE,
                              .after = DTG_EVENT_REDUCE,
                              .phase = phase,
@@ -138,16 +132,16 @@ static void add_norms(struct partitioner *p, uint32_t owner) {
                              .bytes = load->norm.data[phase],
                              .messages = p->out->loads.len - 1};
     if (t.bytes > 0)
-      add(p, &t);
+      dtg_add_transfer(p, &t);
   }
 }
 
-static void add_publish(struct partitioner *p, uint32_t owner) {
+static void add_publish(struct dtg_partitioner *p, uint32_t owner) {
   const struct dtg_owner_load *load = &p->out->loads.data[owner];
   uint32_t local;
   struct dtg_transfer t = {.kind = DTG_TRANSFER_PUBLISH,
-                           .from = ends(DTG_ROLE_OWNER, owner, 1),
-                           .to = ends(DTG_ROLE_REPLICA, 0, p->r->replicas),
+                           .from = dtg_ends_of(DTG_ROLE_OWNER, owner, 1),
+                           .to = dtg_ends_of(DTG_ROLE_REPLICA, 0, p->r->replicas),
                            .before = DTG_EVENT_REDUCE,
                            .after = DTG_EVENT_COPY,
                            .phase = p->out->phases - 1,
@@ -155,10 +149,10 @@ static void add_publish(struct partitioner *p, uint32_t owner) {
                            .messages = p->r->replicas};
   if (replica_at(p->r, load->device, &local))
     t.messages--;
-  add(p, &t);
+  dtg_add_transfer(p, &t);
 }
 
-static int64_t scalar_bytes(const struct dtg_replication *r) {
+int64_t dtg_loss_bytes(const struct dtg_replication *r) {
   int64_t bytes = 0;
   for (size_t i = 0; i < r->reductions.len; i++)
     if (r->reductions.data[i].variable == DTG_NO_NODE)
@@ -184,49 +178,35 @@ static uint32_t members(const struct dtg_replication *r, uint32_t first, uint32_
   return found;
 }
 
-// A client and replicas [first, first + count) in other tasks.
-static void add_remote(struct partitioner *p, uint32_t client, uint32_t first, uint32_t count) {
+// The one client and replicas [first, first + count) in other tasks.
+static void add_remote(struct dtg_partitioner *p, uint32_t first, uint32_t count) {
   const struct dtg_replication *r = p->r;
   struct dtg_transfer t = {.kind = DTG_TRANSFER_START,
-                           .from = ends(DTG_ROLE_CLIENT, client, 1),
-                           .to = ends(DTG_ROLE_REPLICA, first, count),
+                           .from = dtg_ends_of(DTG_ROLE_CLIENT, 0, 1),
+                           .to = dtg_ends_of(DTG_ROLE_REPLICA, first, count),
                            .before = DTG_EVENT_BEGIN,
                            .after = DTG_EVENT_COMPUTE,
                            .messages = count};
-  add(p, &t);
+  dtg_add_transfer(p, &t);
   t.kind = DTG_TRANSFER_FEED;
   t.bytes = row_bytes(r->model) * (r->model->train.batch / r->replicas);
-  add(p, &t);
+  dtg_add_transfer(p, &t);
   for (size_t i = 0; i < r->partial_sums.classes.len; i++) {
     uint32_t sums = r->partial_sums.classes.data[i].sums;
     struct dtg_transfer fetch = {.kind = DTG_TRANSFER_FETCH,
-                                 .from = ends(DTG_ROLE_REPLICA, first, count),
-                                 .to = ends(DTG_ROLE_CLIENT, client, 1),
+                                 .from = dtg_ends_of(DTG_ROLE_REPLICA, first, count),
+                                 .to = dtg_ends_of(DTG_ROLE_CLIENT, 0, 1),
                                  .before = DTG_EVENT_COMPUTE,
                                  .after = DTG_EVENT_COLLECT,
-                                 .bytes = scalar_bytes(r) * sums};
+                                 .bytes = dtg_loss_bytes(r) * sums};
     fetch.from.sums = sums;
     fetch.messages = fetch.from.members = members(r, first, count, sums);
-    add(p, &fetch);
+    dtg_add_transfer(p, &fetch);
   }
-}
-
-// One client: the replicas of its own task are a run in the middle, or there are none.
-static void add_client_transfers(struct partitioner *p) {
-  const struct dtg_replication *r = p->r;
-  uint32_t task = dtg_client_task(r, 0), inner = r->families.data[0].devices.inner, first = 0;
-  while (first < r->replicas && dtg_device_task(r->cluster, dtg_replica_device(r, first)) != task)
-    first += inner;
-  if (first == r->replicas) {
-    add_remote(p, 0, 0, r->replicas);
-    return;
-  }
-  add_remote(p, 0, 0, first);
-  add_remote(p, 0, first + inner, r->replicas - first - inner);
 }
 
 // Partial sums of a client's replicas, by their number.
-static void add_reports(struct partitioner *p) {
+static void add_reports(struct dtg_partitioner *p) {
   const struct dtg_replication *r = p->r;
   for (size_t f = 0; f < r->client_families.len; f++) {
     const struct dtg_client_family *family = &r->client_families.data[f];
@@ -238,20 +218,20 @@ static void add_reports(struct partitioner *p) {
       for (uint32_t i = 0; i < family->replicas_each; i++)
         sums += dtg_replica_sums(r, first + i);
       struct dtg_transfer t = {.kind = DTG_TRANSFER_REPORT,
-                               .from = ends(DTG_ROLE_CLIENT, family->first + c, run),
-                               .to = ends(DTG_ROLE_CLIENT, 0, 1),
+                               .from = dtg_ends_of(DTG_ROLE_CLIENT, family->first + c, run),
+                               .to = dtg_ends_of(DTG_ROLE_CLIENT, 0, 1),
                                .before = DTG_EVENT_COLLECT,
                                .after = DTG_EVENT_CHIEF,
-                               .bytes = scalar_bytes(r) * sums,
+                               .bytes = dtg_loss_bytes(r) * sums,
                                .messages = run};
-      add(p, &t);
+      dtg_add_transfer(p, &t);
       c += run;
     }
   }
 }
 
 struct dtg_partition *dtg_partition(struct dtg_ctx *ctx, const struct dtg_replication *r) {
-  struct partitioner p = {ctx, r, DTG_NEW(&ctx->arena, struct dtg_partition)};
+  struct dtg_partitioner p = {ctx, r, DTG_NEW(&ctx->arena, struct dtg_partition)};
   const struct dtg_graph *graphs[] = {r->module->train, r->module->eval, r->module->tail,
                                       r->module->update};
   p.out->replication = r;
@@ -262,13 +242,17 @@ struct dtg_partition *dtg_partition(struct dtg_ctx *ctx, const struct dtg_replic
   if (r->single || !r->module->train)
     return p.out;
   if (r->clients == 1)
-    add_client_transfers(&p);
+    dtg_remote_replicas(&p, add_remote);
   else
     add_reports(&p);
+  dtg_add_arbiter_transfers(&p);
   for (uint32_t i = 0; i < p.out->loads.len; i++) {
     add_pushes(&p, i);
     add_norms(&p, i);
     add_publish(&p, i);
   }
+  dtg_add_begin_transfers(&p);
+  dtg_add_evaluation_transfers(&p);
+  dtg_add_checkpoint_transfers(&p);
   return p.out;
 }

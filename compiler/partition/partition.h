@@ -1,4 +1,6 @@
-// Stage 9, partition: what each class of devices runs, and every message of a step.
+// Stage 9, partition: what each class of devices runs, and every message of a run: of its
+// beginning, of a step, of an evaluation and of a checkpoint. Only the messages of errors and of
+// the end, which have no payload, stand in no plan.
 //
 // Purpose: after this stage no value crosses devices but in a transfer, and both ends of each
 // transfer know its size. Transfers are families over replicas, clients and owners: a row stands
@@ -20,19 +22,37 @@ struct dtg_part {
   DTG_VEC(uint32_t) nodes;
 };
 
-// In the order of a step (runtime/REPLICATION.md).
+// In the order of a step (runtime/REPLICATION.md), then the others.
 enum dtg_transfer_kind {
+  DTG_TRANSFER_ASK,     // client -> arbiter of another task: may it start the step?
+  DTG_TRANSFER_GRANT,   // arbiter -> client
   DTG_TRANSFER_START,   // client -> replica of another task
   DTG_TRANSFER_FEED,    // client -> replica of another task: its rows of every input
   DTG_TRANSFER_PUSH,    // replica -> owner: partial sums of the owner's slices
+  DTG_TRANSFER_STAGED,  // owner -> arbiter of another device: whose contributions it has
+  DTG_TRANSFER_DECIDE,  // arbiter -> owner: which of them make the update
   DTG_TRANSFER_NORM,    // owner -> owner: block sums, after a phase
   DTG_TRANSFER_PUBLISH, // owner -> replica: new values of its slices
   DTG_TRANSFER_FETCH,   // replica of another task -> its client: partial sums of loss and metrics
   DTG_TRANSFER_REPORT,  // client -> chief: the same of all its replicas
+  DTG_TRANSFER_BEGIN,   // chief -> client: the run begins
+  DTG_TRANSFER_COMMAND, // chief -> owner of another task: begin, or give your values
+  DTG_TRANSFER_SCATTER, // chief -> owner of another task: its slices and their slots
+  DTG_TRANSFER_GATHER,  // owner -> chief: the same
+  DTG_TRANSFER_CHUNK,   // replica of another task -> chief: values of its evaluation chunks
   DTG_TRANSFER_KINDS
 };
 
-// What happens in a step, in roles; a transfer leads from one event to another.
+// When a message is sent.
+enum dtg_moment {
+  DTG_MOMENT_STEP,
+  DTG_MOMENT_BEGIN,      // once; scatters where a run starts with saved values
+  DTG_MOMENT_EVALUATION, // in each wave of `shards` chunks of batch/shards examples
+  DTG_MOMENT_CHECKPOINT, // each time, and for --save
+  DTG_MOMENTS
+};
+
+// What happens around a step, in roles; a transfer leads from one event to another.
 enum dtg_event {
   DTG_EVENT_BEGIN,   // client: a step starts
   DTG_EVENT_COMPUTE, // replica: forward, backward, tree
@@ -40,10 +60,23 @@ enum dtg_event {
   DTG_EVENT_COPY,    // replica: has the next version
   DTG_EVENT_COLLECT, // client: has loss and metrics
   DTG_EVENT_CHIEF,   // chief: has them of all
+  DTG_EVENT_ASK,     // client: before a step
+  DTG_EVENT_GRANT,   // arbiter
+  DTG_EVENT_STAGE,   // owner: has contributions, and waits for the decision
+  DTG_EVENT_DECIDE,  // arbiter
+  DTG_EVENT_LOAD,    // chief: begins the run
+  DTG_EVENT_FIRST,   // owner: has its first values, and publishes them
+  DTG_EVENT_WAVE,    // client: orders a wave of an evaluation
+  DTG_EVENT_CHUNKS,  // replica: computes its chunks
+  DTG_EVENT_VALUES,  // chief: has the values of the wave
+  DTG_EVENT_SAVE,    // chief: wants a checkpoint
+  DTG_EVENT_GIVE,    // owner: packs its values
+  DTG_EVENT_SAVED,   // chief: has them all
   DTG_EVENT_COUNT
 };
 
-enum dtg_role { DTG_ROLE_REPLICA, DTG_ROLE_CLIENT, DTG_ROLE_OWNER };
+// The arbiter is on the device of owner 0, under relaxed rules only.
+enum dtg_role { DTG_ROLE_REPLICA, DTG_ROLE_CLIENT, DTG_ROLE_OWNER, DTG_ROLE_ARBITER };
 
 // Replicas or clients [first, first + count), or positions in `owners`. `sums`: of those, the
 // replicas with so many partial sums, `members` of them; 0: all.
@@ -55,11 +88,13 @@ struct dtg_ends {
 
 struct dtg_transfer {
   enum dtg_transfer_kind kind;
+  enum dtg_moment moment;
   struct dtg_ends from, to;
   enum dtg_event before, after; // of `from` and of `to`
   uint32_t phase, next_phase;   // of REDUCE
   int64_t bytes;                // payload of one message
-  uint64_t messages;            // in a step: pairs of ends without those that share a device
+  bool at_most;                 // the last wave of an evaluation may be smaller
+  uint64_t messages;            // at that moment: pairs of ends without those that share a device
 };
 
 // What an owner holds and exchanges; in the order of replication->owners.
@@ -92,7 +127,25 @@ bool dtg_partition_verify(const struct dtg_partition *partition, struct dtg_strb
 void dtg_partition_print(const struct dtg_partition *partition, struct dtg_strbuf *out);
 
 const char *dtg_transfer_name(enum dtg_transfer_kind kind);
-// Payload bytes of a step.
+const char *dtg_moment_name(enum dtg_moment moment);
+const char *dtg_role_name(enum dtg_role role);
+// Payload bytes of all its messages, at their moment.
 int64_t dtg_transfer_total(const struct dtg_transfer *transfer);
+// Whether clients ask the arbiter before a step, and whether it says which contributions make an
+// update: with backups, and where asynchronous owners exchange block sums (`exchanges`).
+bool dtg_arbiter_grants(const struct dtg_replication *replication);
+bool dtg_arbiter_decides(const struct dtg_replication *replication, bool exchanges);
+// Whether a step is followed by evaluations over all replicas, which take other tasks than the
+// chief's; under relaxed rules, where versions differ, the chief's replicas evaluate.
+bool dtg_evaluates_together(const struct dtg_replication *replication);
+
+// An event that another of the same party, or of one that shares its memory, waits for: in the same
+// step, or from one step to the next. By classes of parties; `phase` only where it is REDUCE.
+struct dtg_order {
+  enum dtg_event before, after;
+  bool next_step;
+  bool last_phase; // `before` is the last phase of REDUCE
+};
+const struct dtg_order *dtg_orders(size_t *count);
 
 #endif

@@ -39,16 +39,15 @@ static bool same_ends(const struct dtg_ends *a, const struct dtg_ends *b) {
 }
 
 static bool same_way(const struct dtg_transfer *a, const struct dtg_transfer *b) {
-  return a->kind == b->kind && a->phase == b->phase && a->next_phase == b->next_phase &&
-         a->before == b->before && a->after == b->after && same_ends(&a->from, &b->from) &&
-         same_ends(&a->to, &b->to);
+  return a->kind == b->kind && a->moment == b->moment && a->phase == b->phase &&
+         a->next_phase == b->next_phase && a->before == b->before && a->after == b->after &&
+         same_ends(&a->from, &b->from) && same_ends(&a->to, &b->to);
 }
 
 static const char *ends_text(struct dtg_arena *arena, const struct dtg_transfer *t) {
-  static const char *const roles[] = {"replica", "client", "owner"};
   return dtg_arena_printf(arena, "%s of %s %u..%u to %s %u..%u", dtg_transfer_name(t->kind),
-                          roles[t->from.role], t->from.first, t->from.first + t->from.count,
-                          roles[t->to.role], t->to.first, t->to.first + t->to.count);
+                          dtg_role_name(t->from.role), t->from.first, t->from.first + t->from.count,
+                          dtg_role_name(t->to.role), t->to.first, t->to.first + t->to.count);
 }
 
 // Senders and receivers list their families in one order, so a walk pairs them.
@@ -65,7 +64,8 @@ static bool sends_are_received(const struct dtg_partition *p, struct dtg_strbuf 
     } else if (!send) {
       dtg_strbuf_printf(why, "%s is not sent", ends_text(&arena, receive));
       good = false;
-    } else if (send->bytes != receive->bytes || send->messages != receive->messages) {
+    } else if (send->bytes != receive->bytes || send->messages != receive->messages ||
+               send->at_most != receive->at_most) {
       dtg_strbuf_printf(why, "%s: %llu x %lld bytes are sent, %llu x %lld are expected",
                         ends_text(&arena, send), (unsigned long long)send->messages,
                         (long long)send->bytes, (unsigned long long)receive->messages,
@@ -184,7 +184,8 @@ static bool clients_are_served(const struct dtg_partition *p, struct dtg_strbuf 
   const struct dtg_replication *r = p->replication;
   uint64_t count[DTG_TRANSFER_KINDS] = {0};
   for (size_t i = 0; i < p->sends.len; i++)
-    count[p->sends.data[i].kind] += p->sends.data[i].messages;
+    if (p->sends.data[i].moment == DTG_MOMENT_STEP)
+      count[p->sends.data[i].kind] += p->sends.data[i].messages;
   uint64_t remote = 0;
   for (uint32_t i = 0; r->clients == 1 && i < r->replicas; i++)
     remote += dtg_device_task(r->cluster, dtg_replica_device(r, i)) != dtg_client_task(r, 0);
@@ -223,15 +224,16 @@ static void wait_for(struct wait_graph *g, uint32_t from, uint32_t to) {
     g->edges[from * g->count + to] = true;
 }
 
-// What a device does by itself, and what replicas and owners on one device hand over.
+// What a party does by itself, and what those that share memory hand over, within a step.
 static void add_local_order(struct wait_graph *g) {
-  wait_for(g, DTG_EVENT_BEGIN, DTG_EVENT_COMPUTE);
-  wait_for(g, DTG_EVENT_COMPUTE, DTG_EVENT_REDUCE);
+  size_t count;
+  const struct dtg_order *orders = dtg_orders(&count);
+  for (size_t i = 0; i < count; i++)
+    if (!orders[i].next_step)
+      wait_for(g, event_number(g, orders[i].before, orders[i].last_phase ? g->phases - 1 : 0),
+               event_number(g, orders[i].after, 0));
   for (uint32_t phase = 0; phase + 1 < g->phases; phase++)
     wait_for(g, DTG_EVENT_REDUCE + phase, DTG_EVENT_REDUCE + phase + 1);
-  wait_for(g, event_number(g, DTG_EVENT_REDUCE, g->phases - 1), event_number(g, DTG_EVENT_COPY, 0));
-  wait_for(g, DTG_EVENT_COMPUTE, event_number(g, DTG_EVENT_COLLECT, 0));
-  wait_for(g, event_number(g, DTG_EVENT_COLLECT, 0), event_number(g, DTG_EVENT_CHIEF, 0));
 }
 
 // Removes events that nothing is waited for in, until there are none: the rest are on a cycle.

@@ -9,6 +9,8 @@ uint32_t dtg_proof_role_count(const struct dtg_proof *proof, enum dtg_role role)
     return proof->r->clients;
   case DTG_ROLE_OWNER:
     return (uint32_t)proof->r->owners.len;
+  case DTG_ROLE_ARBITER:
+    return proof->r->relaxed && proof->r->owners.len > 0;
   }
   return 0;
 }
@@ -68,6 +70,10 @@ uint64_t dtg_proof_pairs(const struct dtg_proof *proof, const struct dtg_ends *f
   uint64_t all = count_members(proof, from) * count_members(proof, to);
   if (from->role == to->role)
     return all - common(from, to);
+  if (from->role == DTG_ROLE_OWNER && to->role == DTG_ROLE_ARBITER)
+    return all - holds(from, 0);
+  if (from->role == DTG_ROLE_ARBITER && to->role == DTG_ROLE_OWNER)
+    return all - holds(to, 0);
   if (from->role == DTG_ROLE_OWNER && to->role == DTG_ROLE_REPLICA)
     return all - shared(proof, from, to);
   if (from->role == DTG_ROLE_REPLICA && to->role == DTG_ROLE_OWNER)
@@ -76,13 +82,13 @@ uint64_t dtg_proof_pairs(const struct dtg_proof *proof, const struct dtg_ends *f
 }
 
 static const char *ends_text(struct dtg_proof *proof, const struct dtg_ends *ends) {
-  static const char *const roles[] = {"replica", "client", "owner"};
+  const char *role = dtg_role_name(ends->role);
   if (ends->count == 1)
-    return dtg_arena_printf(&proof->scratch, "%s %u", roles[ends->role], ends->first);
+    return dtg_arena_printf(&proof->scratch, "%s %u", role, ends->first);
   const char *sums = "";
   if (ends->sums > 0 && proof->r->partial_sums.classes.len > 1)
     sums = dtg_arena_printf(&proof->scratch, " with %u partial sums", ends->sums);
-  return dtg_arena_printf(&proof->scratch, "%ss %u..%llu%s", roles[ends->role], ends->first,
+  return dtg_arena_printf(&proof->scratch, "%ss %u..%llu%s", role, ends->first,
                           (unsigned long long)ends->first + ends->count, sums);
 }
 

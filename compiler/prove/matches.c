@@ -18,11 +18,13 @@ static int compare_ends(const struct dtg_ends *a, const struct dtg_ends *b) {
   return way;
 }
 
-// By what names a row: kind, phases, events, ends.
+// By what names a row: kind, moment, phases, events, ends.
 static int compare_rows(const void *left, const void *right) {
   const struct dtg_transfer *a = *(const struct dtg_transfer *const *)left;
   const struct dtg_transfer *b = *(const struct dtg_transfer *const *)right;
   int way = order(a->kind, b->kind);
+  if (!way)
+    way = order(a->moment, b->moment);
   if (!way)
     way = order(a->phase, b->phase);
   if (!way)
@@ -40,7 +42,7 @@ static int compare_rows(const void *left, const void *right) {
 
 static bool check_ends(struct dtg_proof *proof, const struct dtg_transfer *t,
                        const struct dtg_ends *ends) {
-  if (ends->role > DTG_ROLE_OWNER)
+  if (ends->role > DTG_ROLE_ARBITER)
     return dtg_proof_fail(proof, "transfers: an end has no role");
   uint32_t all = dtg_proof_role_count(proof, ends->role);
   if (ends->count > 0 && ends->first < all && ends->count <= all - ends->first)
@@ -50,7 +52,8 @@ static bool check_ends(struct dtg_proof *proof, const struct dtg_transfer *t,
 }
 
 static bool check_row(struct dtg_proof *proof, const struct dtg_transfer *t) {
-  if (t->kind >= DTG_TRANSFER_KINDS || t->before >= DTG_EVENT_COUNT || t->after >= DTG_EVENT_COUNT)
+  if (t->kind >= DTG_TRANSFER_KINDS || t->moment >= DTG_MOMENTS || t->before >= DTG_EVENT_COUNT ||
+      t->after >= DTG_EVENT_COUNT)
     return dtg_proof_fail(proof, "transfers: a row has no kind or no event");
   if (!check_ends(proof, t, &t->from) || !check_ends(proof, t, &t->to))
     return false;
@@ -103,6 +106,9 @@ static bool pair_rows(struct dtg_proof *proof, const struct rows *sends,
       return dtg_proof_fail(proof, "transfers: %s is sent with %lld bytes and received with %lld",
                             dtg_proof_transfer_text(proof, sends->data[s]),
                             (long long)sends->data[s]->bytes, (long long)receives->data[r]->bytes);
+    if (sends->data[s]->at_most != receives->data[r]->at_most)
+      return dtg_proof_fail(proof, "transfers: %s has a size at one end and a bound at the other",
+                            dtg_proof_transfer_text(proof, sends->data[s]));
     s++;
     r++;
   }
@@ -116,15 +122,19 @@ static bool overlap(const struct dtg_ends *a, const struct dtg_ends *b) {
 
 // The end that tells the rows of a kind apart: what is sent to each, or by each.
 static const struct dtg_ends *narrow(const struct dtg_transfer *t) {
-  bool by_receiver =
-      t->kind == DTG_TRANSFER_START || t->kind == DTG_TRANSFER_FEED || t->kind == DTG_TRANSFER_PUSH;
-  return by_receiver ? &t->to : &t->from;
+  static const bool by_receiver[DTG_TRANSFER_KINDS] = {
+      [DTG_TRANSFER_START] = true,   [DTG_TRANSFER_FEED] = true,  [DTG_TRANSFER_PUSH] = true,
+      [DTG_TRANSFER_GRANT] = true,   [DTG_TRANSFER_BEGIN] = true, [DTG_TRANSFER_COMMAND] = true,
+      [DTG_TRANSFER_SCATTER] = true, [DTG_TRANSFER_DECIDE] = true};
+  return by_receiver[t->kind] ? &t->to : &t->from;
 }
 
 static int compare_narrow(const void *left, const void *right) {
   const struct dtg_transfer *a = *(const struct dtg_transfer *const *)left;
   const struct dtg_transfer *b = *(const struct dtg_transfer *const *)right;
   int way = order(a->kind, b->kind);
+  if (!way)
+    way = order(a->moment, b->moment);
   if (!way)
     way = order(a->phase, b->phase);
   if (!way)
@@ -139,7 +149,7 @@ static bool check_disjoint(struct dtg_proof *proof, const struct rows *rows) {
     const struct dtg_transfer *a = rows->data[i];
     for (size_t k = i + 1; k < rows->count; k++) {
       const struct dtg_transfer *b = rows->data[k];
-      if (a->kind != b->kind || a->phase != b->phase ||
+      if (a->kind != b->kind || a->moment != b->moment || a->phase != b->phase ||
           narrow(b)->first >= narrow(a)->first + narrow(a)->count)
         break;
       if (overlap(&a->from, &b->from) && overlap(&a->to, &b->to))

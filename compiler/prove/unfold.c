@@ -119,6 +119,7 @@ bool dtg_unfold_parties(struct dtg_unfolded *u) {
   u->replicas = r->replicas;
   u->owners = (uint32_t)r->owners.len;
   u->parties = u->clients + u->replicas + u->owners;
+  u->arbiter = r->relaxed && u->owners > 0 ? u->parties++ : DTG_NO_NODE;
   if (u->replicas == 0)
     return dtg_proof_fail(u->proof, "replicas: there is none");
   u->device = DTG_NEW_ARRAY(scratch, uint32_t, u->parties);
@@ -129,6 +130,10 @@ bool dtg_unfold_parties(struct dtg_unfolded *u) {
     uint32_t party = u->clients + u->replicas + o;
     u->device[party] = r->owners.data[o];
     u->task[party] = dtg_device_task(r->cluster, r->owners.data[o]);
+  }
+  if (u->arbiter != DTG_NO_NODE) {
+    u->device[u->arbiter] = u->device[u->clients + u->replicas];
+    u->task[u->arbiter] = u->task[u->clients + u->replicas];
   }
   return place_replicas(u) && place_clients(u) && deal_shards(u) && check_classes(u);
 }
@@ -142,6 +147,8 @@ static int order(uint64_t a, uint64_t b) {
 static int compare_messages(const void *left, const void *right) {
   const struct dtg_message *a = left, *b = right;
   int way = order(a->kind, b->kind);
+  if (!way)
+    way = order(a->moment, b->moment);
   if (!way)
     way = order(a->phase, b->phase);
   if (!way)
@@ -158,12 +165,12 @@ static const char *message_text(struct dtg_unfolded *u, const struct dtg_message
 
 // First party and number of the role; false if the ends reach beyond it.
 static bool role_range(const struct dtg_unfolded *u, const struct dtg_ends *ends, uint32_t *first) {
-  uint32_t count = ends->role == DTG_ROLE_CLIENT    ? u->clients
-                   : ends->role == DTG_ROLE_REPLICA ? u->replicas
-                                                    : u->owners;
-  *first = ends->role == DTG_ROLE_CLIENT    ? 0
-           : ends->role == DTG_ROLE_REPLICA ? u->clients
-                                            : u->clients + u->replicas;
+  const uint32_t counts[] = {u->replicas, u->clients, u->owners, u->arbiter != DTG_NO_NODE};
+  const uint32_t firsts[] = {u->clients, 0, u->clients + u->replicas, u->arbiter};
+  if (ends->role > DTG_ROLE_ARBITER)
+    return false;
+  uint32_t count = counts[ends->role];
+  *first = firsts[ends->role];
   *first += ends->first;
   return ends->count > 0 && (uint64_t)ends->first + ends->count <= count;
 }
@@ -180,8 +187,8 @@ static bool expand_row(struct dtg_unfolded *u, const struct dtg_transfer *t,
                        struct message_list *out) {
   uint32_t from, to;
   uint64_t count = 0;
-  if (t->kind >= DTG_TRANSFER_KINDS || t->bytes < 0 || !role_range(u, &t->from, &from) ||
-      !role_range(u, &t->to, &to))
+  if (t->kind >= DTG_TRANSFER_KINDS || t->moment >= DTG_MOMENTS || t->bytes < 0 ||
+      !role_range(u, &t->from, &from) || !role_range(u, &t->to, &to))
     return dtg_proof_fail(u->proof, "transfers: a row has an end that is not there");
   for (uint32_t i = 0; i < t->from.count; i++)
     for (uint32_t k = 0; k < t->to.count; k++) {
@@ -190,8 +197,8 @@ static bool expand_row(struct dtg_unfolded *u, const struct dtg_transfer *t,
       if (a == b || shared || !is_member(u, &t->from, t->from.first + i) ||
           !is_member(u, &t->to, t->to.first + k))
         continue;
-      struct dtg_message m = {t->kind, t->phase,  t->next_phase, a,
-                              b,       t->before, t->after,      t->bytes};
+      struct dtg_message m = {t->kind, t->moment, t->phase, t->next_phase, a,
+                              b,       t->before, t->after, t->bytes,      t->at_most};
       dtg_vec_push(&u->proof->scratch, &out->rows, m);
       count++;
     }
@@ -234,6 +241,10 @@ static bool match(struct dtg_unfolded *u, const struct message_list *sends,
       return dtg_proof_fail(u->proof,
                             "transfers: %s is sent with %lld bytes and received with %lld",
                             message_text(u, a), (long long)a->bytes, (long long)b->bytes);
+    if (a->at_most != b->at_most)
+      return dtg_proof_fail(u->proof,
+                            "transfers: %s has a size at one end and a bound at the other",
+                            message_text(u, a));
     if (a->before != b->before || a->after != b->after || a->next_phase != b->next_phase)
       return dtg_proof_fail(u->proof, "transfers: %s joins other events for its ends",
                             message_text(u, a));
@@ -256,6 +267,15 @@ bool dtg_unfold_messages(struct dtg_unfolded *u) {
 const struct dtg_message *dtg_unfold_find(const struct dtg_unfolded *u, enum dtg_transfer_kind kind,
                                           uint32_t phase, uint32_t from, uint32_t to) {
   struct dtg_message key = {.kind = kind, .phase = phase, .from = from, .to = to};
+  if (u->count == 0)
+    return NULL;
+  return bsearch(&key, u->messages, u->count, sizeof key, compare_messages);
+}
+
+const struct dtg_message *dtg_unfold_find_at(const struct dtg_unfolded *u,
+                                             enum dtg_transfer_kind kind, enum dtg_moment moment,
+                                             uint32_t from, uint32_t to) {
+  struct dtg_message key = {.kind = kind, .moment = moment, .from = from, .to = to};
   if (u->count == 0)
     return NULL;
   return bsearch(&key, u->messages, u->count, sizeof key, compare_messages);

@@ -34,24 +34,46 @@ static void add_next(struct graph *g, uint32_t party, enum dtg_event before, uin
   add(g, node(g, 0, party, before, phase), node(g, 1, party, after, 0));
 }
 
+// What only the chief does.
+static void add_chief(struct graph *g) {
+  add_in_step(g, 0, DTG_EVENT_LOAD, 0, 0, DTG_EVENT_BEGIN, 0);
+  add_in_step(g, 0, DTG_EVENT_CHIEF, 0, 0, DTG_EVENT_WAVE, 0);
+  add_in_step(g, 0, DTG_EVENT_WAVE, 0, 0, DTG_EVENT_VALUES, 0);
+  add_in_step(g, 0, DTG_EVENT_CHIEF, 0, 0, DTG_EVENT_SAVE, 0);
+  add_in_step(g, 0, DTG_EVENT_VALUES, 0, 0, DTG_EVENT_SAVE, 0);
+  add_in_step(g, 0, DTG_EVENT_SAVE, 0, 0, DTG_EVENT_SAVED, 0);
+  add_next(g, 0, DTG_EVENT_VALUES, 0, DTG_EVENT_BEGIN);
+  add_next(g, 0, DTG_EVENT_SAVED, 0, DTG_EVENT_BEGIN);
+}
+
 static void add_parties(struct graph *g) {
   const struct dtg_unfolded *u = g->u;
   uint32_t last = g->phases - 1;
   for (uint32_t c = 0; c < u->clients; c++) {
+    add_in_step(g, c, DTG_EVENT_ASK, 0, c, DTG_EVENT_BEGIN, 0);
     add_in_step(g, c, DTG_EVENT_BEGIN, 0, c, DTG_EVENT_COLLECT, 0);
     add_in_step(g, c, DTG_EVENT_COLLECT, 0, c, DTG_EVENT_CHIEF, 0);
+    add_in_step(g, c, DTG_EVENT_COLLECT, 0, c, DTG_EVENT_WAVE, 0);
     add_next(g, c, DTG_EVENT_COLLECT, 0, DTG_EVENT_BEGIN);
+    add_next(g, c, DTG_EVENT_COLLECT, 0, DTG_EVENT_ASK);
+    add_next(g, c, DTG_EVENT_WAVE, 0, DTG_EVENT_BEGIN);
   }
   for (uint32_t i = 0; i < u->replicas; i++) {
     uint32_t party = u->clients + i;
     add_in_step(g, party, DTG_EVENT_COMPUTE, 0, party, DTG_EVENT_COPY, 0);
+    add_in_step(g, party, DTG_EVENT_COPY, 0, party, DTG_EVENT_CHUNKS, 0);
     add_next(g, party, DTG_EVENT_COPY, 0, DTG_EVENT_COMPUTE);
+    add_next(g, party, DTG_EVENT_CHUNKS, 0, DTG_EVENT_COMPUTE);
   }
   for (uint32_t i = 0; i < u->owners; i++) {
     uint32_t party = u->clients + u->replicas + i;
+    add_in_step(g, party, DTG_EVENT_FIRST, 0, party, DTG_EVENT_STAGE, 0);
+    add_in_step(g, party, DTG_EVENT_STAGE, 0, party, DTG_EVENT_REDUCE, 0);
     for (uint32_t phase = 0; phase < last; phase++)
       add_in_step(g, party, DTG_EVENT_REDUCE, phase, party, DTG_EVENT_REDUCE, phase + 1);
-    add_next(g, party, DTG_EVENT_REDUCE, last, DTG_EVENT_REDUCE);
+    add_in_step(g, party, DTG_EVENT_REDUCE, last, party, DTG_EVENT_GIVE, 0);
+    add_next(g, party, DTG_EVENT_REDUCE, last, DTG_EVENT_STAGE);
+    add_next(g, party, DTG_EVENT_GIVE, 0, DTG_EVENT_STAGE);
   }
 }
 
@@ -63,14 +85,42 @@ static void add_shared(struct graph *g) {
     if (u->task[party] == u->task[client]) {
       add_in_step(g, client, DTG_EVENT_BEGIN, 0, party, DTG_EVENT_COMPUTE, 0);
       add_in_step(g, party, DTG_EVENT_COMPUTE, 0, client, DTG_EVENT_COLLECT, 0);
+      add_in_step(g, client, DTG_EVENT_WAVE, 0, party, DTG_EVENT_CHUNKS, 0);
     }
+    if (u->task[party] == u->task[0])
+      add_in_step(g, party, DTG_EVENT_CHUNKS, 0, 0, DTG_EVENT_VALUES, 0);
     for (uint32_t o = 0; o < u->owners; o++) {
       uint32_t owner = u->clients + u->replicas + o;
       if (u->device[owner] != u->device[party])
         continue;
-      add_in_step(g, party, DTG_EVENT_COMPUTE, 0, owner, DTG_EVENT_REDUCE, 0);
+      add_in_step(g, owner, DTG_EVENT_FIRST, 0, party, DTG_EVENT_COMPUTE, 0);
+      add_in_step(g, party, DTG_EVENT_COMPUTE, 0, owner, DTG_EVENT_STAGE, 0);
       add_in_step(g, owner, DTG_EVENT_REDUCE, g->phases - 1, party, DTG_EVENT_COPY, 0);
     }
+  }
+}
+
+// What owners share with the chief's task, and the arbiter with owner 0 and a client of its task.
+static void add_shared_control(struct graph *g) {
+  const struct dtg_unfolded *u = g->u;
+  for (uint32_t o = 0; o < u->owners; o++) {
+    uint32_t owner = u->clients + u->replicas + o;
+    if (u->task[owner] != u->task[0])
+      continue;
+    add_in_step(g, 0, DTG_EVENT_LOAD, 0, owner, DTG_EVENT_FIRST, 0);
+    add_in_step(g, 0, DTG_EVENT_SAVE, 0, owner, DTG_EVENT_GIVE, 0);
+    add_in_step(g, owner, DTG_EVENT_GIVE, 0, 0, DTG_EVENT_SAVED, 0);
+  }
+  if (u->arbiter == DTG_NO_NODE)
+    return;
+  uint32_t first = u->clients + u->replicas;
+  add_in_step(g, first, DTG_EVENT_STAGE, 0, u->arbiter, DTG_EVENT_DECIDE, 0);
+  add_in_step(g, u->arbiter, DTG_EVENT_DECIDE, 0, first, DTG_EVENT_REDUCE, 0);
+  for (uint32_t c = 0; c < u->clients; c++) {
+    if (u->task[c] != u->task[u->arbiter])
+      continue;
+    add_in_step(g, c, DTG_EVENT_ASK, 0, u->arbiter, DTG_EVENT_GRANT, 0);
+    add_in_step(g, u->arbiter, DTG_EVENT_GRANT, 0, c, DTG_EVENT_BEGIN, 0);
   }
 }
 
@@ -82,6 +132,8 @@ static bool add_messages(struct graph *g) {
       return dtg_proof_fail(g->u->proof,
                             "waits: a message of a phase that the update does not have");
     add_in_step(g, m->from, m->before, m->phase, m->to, m->after, m->next_phase);
+    if (m->kind == DTG_TRANSFER_PUBLISH) // the first version
+      add_in_step(g, m->from, DTG_EVENT_FIRST, 0, m->to, DTG_EVENT_COMPUTE, 0);
   }
   return true;
 }
@@ -126,51 +178,9 @@ bool dtg_unfold_waits(struct dtg_unfolded *u) {
   if (g.phases == 0)
     return dtg_proof_fail(u->proof, "waits: the update has no phase");
   g.each = DTG_EVENT_COUNT + g.phases;
+  add_chief(&g);
   add_parties(&g);
   add_shared(&g);
+  add_shared_control(&g);
   return add_messages(&g) && take_away(&g, 2 * u->parties * g.each);
-}
-
-// ---- control ----
-
-static bool expect(struct dtg_unfolded *u, enum dtg_transfer_kind kind, uint32_t from, uint32_t to,
-                   int64_t bytes) {
-  const struct dtg_message *m = dtg_unfold_find(u, kind, 0, from, to);
-  if (m && m->bytes == bytes)
-    return true;
-  return dtg_proof_fail(u->proof,
-                        "control: %s from party %u to party %u is missing or not of %lld bytes",
-                        dtg_transfer_name(kind), from, to, (long long)bytes);
-}
-
-bool dtg_unfold_control(struct dtg_unfolded *u) {
-  const struct dtg_replication *r = u->proof->r;
-  int64_t scalars = dtg_proof_scalar_bytes(u->proof);
-  int64_t rows = dtg_proof_row_bytes(u->proof) * (r->model->train.batch / u->replicas);
-  size_t remote = 0;
-  if (r->single || !r->module->train)
-    return true;
-  for (uint32_t i = 0; i < u->replicas; i++) {
-    uint32_t party = u->clients + i, client = u->client[i];
-    if (u->task[party] == u->task[client])
-      continue;
-    remote++;
-    if (!expect(u, DTG_TRANSFER_START, client, party, 0) ||
-        !expect(u, DTG_TRANSFER_FEED, client, party, rows) ||
-        !expect(u, DTG_TRANSFER_FETCH, party, client, scalars * u->sums[i]))
-      return false;
-  }
-  for (uint32_t c = 1; c < u->clients; c++) {
-    int64_t sums = 0;
-    for (uint32_t i = 0; i < u->replicas; i++)
-      sums += u->client[i] == c ? u->sums[i] : 0;
-    if (!expect(u, DTG_TRANSFER_REPORT, c, 0, scalars * sums))
-      return false;
-  }
-  if (dtg_unfold_count(u, DTG_TRANSFER_START) == remote &&
-      dtg_unfold_count(u, DTG_TRANSFER_FEED) == remote &&
-      dtg_unfold_count(u, DTG_TRANSFER_FETCH) == remote &&
-      dtg_unfold_count(u, DTG_TRANSFER_REPORT) == u->clients - 1)
-    return true;
-  return dtg_proof_fail(u->proof, "control: there are messages that nobody asked for");
 }

@@ -19,8 +19,9 @@ static uint32_t event_index(const struct waits *w, uint32_t step, enum dtg_event
 }
 
 static const char *event_text(const struct waits *w, uint32_t index) {
-  static const char *const names[DTG_EVENT_COUNT] = {"begin", "compute", "reduce",
-                                                     "copy",  "collect", "report"};
+  static const char *const names[DTG_EVENT_COUNT] = {
+      "begin",  "compute", "reduce", "copy", "collect", "report", "ask",  "grant", "stage",
+      "decide", "load",    "first",  "wave", "chunks",  "values", "save", "give",  "saved"};
   uint32_t event = index % w->each;
   if (event >= DTG_EVENT_REDUCE && event < DTG_EVENT_REDUCE + w->phases)
     return w->phases == 1
@@ -39,20 +40,22 @@ static void link_in_step(struct waits *w, enum dtg_event from, uint32_t phase, e
     link_events(w, event_index(w, step, from, phase), event_index(w, step, to, next_phase));
 }
 
-// What a client, a replica and an owner do one after the other; and what those that share a device
-// or a task hand to each other without a message.
+// What each does one after the other; and what those that share a device or a task hand to each
+// other without a message.
 static void link_roles(struct waits *w) {
   uint32_t last = w->phases - 1;
-  link_in_step(w, DTG_EVENT_BEGIN, 0, DTG_EVENT_COMPUTE, 0);
-  link_in_step(w, DTG_EVENT_COMPUTE, 0, DTG_EVENT_COLLECT, 0);
-  link_in_step(w, DTG_EVENT_COLLECT, 0, DTG_EVENT_CHIEF, 0);
-  link_in_step(w, DTG_EVENT_COMPUTE, 0, DTG_EVENT_REDUCE, 0);
+  size_t count;
+  const struct dtg_order *orders = dtg_orders(&count);
+  for (size_t i = 0; i < count; i++) {
+    const struct dtg_order *o = &orders[i];
+    uint32_t phase = o->last_phase ? last : 0;
+    if (o->next_step)
+      link_events(w, event_index(w, 0, o->before, phase), event_index(w, 1, o->after, 0));
+    else
+      link_in_step(w, o->before, phase, o->after, 0);
+  }
   for (uint32_t phase = 0; phase < last; phase++)
     link_in_step(w, DTG_EVENT_REDUCE, phase, DTG_EVENT_REDUCE, phase + 1);
-  link_in_step(w, DTG_EVENT_REDUCE, last, DTG_EVENT_COPY, 0);
-  link_events(w, event_index(w, 0, DTG_EVENT_COLLECT, 0), event_index(w, 1, DTG_EVENT_BEGIN, 0));
-  link_events(w, event_index(w, 0, DTG_EVENT_COPY, 0), event_index(w, 1, DTG_EVENT_COMPUTE, 0));
-  link_events(w, event_index(w, 0, DTG_EVENT_REDUCE, last), event_index(w, 1, DTG_EVENT_REDUCE, 0));
 }
 
 static bool link_transfers(struct waits *w) {

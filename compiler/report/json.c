@@ -159,10 +159,9 @@ static json_t *owners(struct json *j) {
 }
 
 static json_t *transfer_ends(struct json *j, const struct dtg_ends *ends) {
-  static const char *const roles[] = {"replica", "client", "owner"};
   json_t *out = json_object();
   (void)j;
-  set(out, "role", text(roles[ends->role]));
+  set(out, "role", text(dtg_role_name(ends->role)));
   set(out, "first", json_integer(ends->first));
   set(out, "count", json_integer(ends->count));
   set(out, "partial_sums", json_integer(ends->sums));
@@ -175,11 +174,13 @@ static json_t *transfers(struct json *j) {
     const struct dtg_transfer *t = &j->in->partition->sends.data[i];
     json_t *row = json_object();
     set(row, "kind", text(dtg_transfer_name(t->kind)));
+    set(row, "moment", text(dtg_moment_name(t->moment)));
     set(row, "phase", json_integer(t->phase));
     set(row, "from", transfer_ends(j, &t->from));
     set(row, "to", transfer_ends(j, &t->to));
     set(row, "messages", json_integer((json_int_t)t->messages));
     set(row, "bytes", json_integer(t->bytes));
+    set(row, "at_most", json_boolean(t->at_most));
     json_array_append_new(out, row);
   }
   return out;

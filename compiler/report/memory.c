@@ -4,8 +4,8 @@ static int64_t max(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-// The runtime's rule (dtr_tree_part_blocks): a block per level of the tree and one per thread, and a
-// result for each further subtree where the shards are no whole one; at most a block a shard.
+// The runtime's rule (dtr_tree_part_blocks): a block per level of the tree and one per thread, and
+// a result for each further subtree where the shards are no whole one; at most a block a shard.
 static int64_t tree_blocks(int64_t shards, int64_t threads, uint32_t roots) {
   int64_t levels = 63 - __builtin_clzll((unsigned long long)shards);
   int64_t blocks = levels + threads + roots - 1;
@@ -101,7 +101,8 @@ double dtg_report_imbalance(const struct dtg_report_input *in) {
 int64_t dtg_report_traffic(const struct dtg_report_input *in) {
   int64_t total = 0;
   for (size_t i = 0; i < in->partition->sends.len; i++) {
-    int64_t bytes = dtg_transfer_total(&in->partition->sends.data[i]);
+    const struct dtg_transfer *transfer = &in->partition->sends.data[i];
+    int64_t bytes = transfer->moment == DTG_MOMENT_STEP ? dtg_transfer_total(transfer) : 0;
     if (__builtin_add_overflow(total, bytes, &total))
       return INT64_MAX;
   }

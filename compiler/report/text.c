@@ -230,6 +230,10 @@ static const char *ends_text(struct text *t, const struct dtg_ends *ends) {
     task = dtg_device_task(r->cluster, dtg_replica_device(r, ends->first));
   else if (ends->role == DTG_ROLE_CLIENT)
     task = dtg_client_task(r, ends->first);
+  else if (ends->role == DTG_ROLE_ARBITER)
+    return dtg_arena_printf(
+        &t->arena, "arbiter %s",
+        dtg_task_name(&t->arena, r->cluster, dtg_device_task(r->cluster, r->owners.data[0])));
   else
     task = dtg_device_task(r->cluster, t->in->partition->loads.data[ends->first].device);
   const char *name = dtg_task_name(&t->arena, r->cluster, task);
@@ -239,23 +243,37 @@ static const char *ends_text(struct text *t, const struct dtg_ends *ends) {
 
 enum { TRANSFERS_SHOWN = 64 };
 
-static void put_transfers(struct text *t) {
+static void put_moment(struct text *t, enum dtg_moment moment, const char *title) {
   const struct dtg_partition *p = t->in->partition;
-  if (t->in->replication->single || p->sends.len == 0)
-    return;
-  dtg_strbuf_printf(t->out, "\n%-10s %-26s %-26s %9s %14s\n", "a step", "from", "to", "messages",
-                    "bytes of each");
-  for (size_t i = 0; i < p->sends.len && i < TRANSFERS_SHOWN; i++) {
+  size_t count = 0;
+  for (size_t i = 0; i < p->sends.len; i++) {
     const struct dtg_transfer *s = &p->sends.data[i];
-    dtg_strbuf_printf(t->out, "  %-8s %-26s %-26s %9llu %14lld\n", dtg_transfer_name(s->kind),
-                      ends_text(t, &s->from), ends_text(t, &s->to), (unsigned long long)s->messages,
-                      (long long)s->bytes);
+    if (s->moment != moment)
+      continue;
+    if (count == 0)
+      dtg_strbuf_printf(t->out, "\n%-10s %-26s %-26s %9s %14s\n", title, "from", "to", "messages",
+                        moment == DTG_MOMENT_EVALUATION ? "bytes at most" : "bytes of each");
+    if (count++ < TRANSFERS_SHOWN)
+      dtg_strbuf_printf(t->out, "  %-8s %-26s %-26s %9llu %14lld\n", dtg_transfer_name(s->kind),
+                        ends_text(t, &s->from), ends_text(t, &s->to),
+                        (unsigned long long)s->messages, (long long)s->bytes);
   }
-  if (p->sends.len > TRANSFERS_SHOWN)
-    dtg_strbuf_printf(t->out, "  and %zu more\n", p->sends.len - TRANSFERS_SHOWN);
+  if (count > TRANSFERS_SHOWN)
+    dtg_strbuf_printf(t->out, "  and %zu more\n", count - TRANSFERS_SHOWN);
+}
+
+static void put_transfers(struct text *t) {
+  const struct dtg_replication *r = t->in->replication;
+  if (r->single || t->in->partition->sends.len == 0)
+    return;
+  put_moment(t, DTG_MOMENT_STEP, "a step");
   dtg_strbuf_printf(t->out, "  in all %s; once at the start, the first version: %s\n",
                     bytes_text(t, dtg_report_traffic(t->in)),
                     bytes_text(t, dtg_report_start_traffic(t->in)));
+  put_moment(t, DTG_MOMENT_BEGIN, "once");
+  if (dtg_evaluates_together(r))
+    put_moment(t, DTG_MOMENT_EVALUATION, "a wave");
+  put_moment(t, DTG_MOMENT_CHECKPOINT, "checkpoint");
 }
 
 static void put_functions(struct text *t) {

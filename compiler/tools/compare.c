@@ -175,25 +175,14 @@ static void fill_maps(struct dtg_arena *arena, const struct dtg_partition *p, co
   cells[ROW_SEMANTICS] = semantics_text(arena, r);
 }
 
-// What the arbiter adds in a step: a question and an answer for each client; with backups also a
-// report of each owner on each client's contribution, at most, and a decision for each owner.
-static uint64_t arbiter_messages(const struct dtg_replication *r) {
-  const struct dtg_update_rule *update = &r->strategy->update;
-  uint64_t clients = r->clients, owners = r->owners.len;
-  if (update->is_async)
-    return update->staleness >= 0 ? 2 * clients : 0;
-  return update->backup > 0 ? 2 * clients + owners * clients + owners : 0;
-}
-
 static void fill_traffic(struct dtg_arena *arena, const struct dtg_partition *p,
                          const char **cells) {
   struct dtg_traffic traffic = dtg_traffic_measure(arena, p);
   const struct dtg_link_bytes *link = &traffic.links[traffic.busiest];
   cells[ROW_FEEDS] = bytes_text(arena, traffic.feeds);
-  uint64_t control = traffic.control + arbiter_messages(p->replication);
   cells[ROW_CONTROL] = dtg_arena_printf(
       arena, "%s%llu message%s", p->replication->strategy->update.backup > 0 ? "at most " : "",
-      (unsigned long long)control, control == 1 ? "" : "s");
+      (unsigned long long)traffic.control, traffic.control == 1 ? "" : "s");
   cells[ROW_BUSIEST] =
       traffic.all == 0
           ? "0 B"

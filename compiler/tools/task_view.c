@@ -82,9 +82,8 @@ static void put_clients(const struct view *v) {
 }
 
 static const char *end_text(const struct view *v, enum dtg_role role, uint32_t index) {
-  static const char *const roles[] = {"replica", "client", "owner"};
   uint32_t task = dtg_end_task(v->p, role, index);
-  return dtg_arena_printf(&v->ctx->arena, "%s %u at %s", roles[role], index,
+  return dtg_arena_printf(&v->ctx->arena, "%s %u at %s", dtg_role_name(role), index,
                           dtg_task_name(&v->ctx->arena, v->r->cluster, task));
 }
 
@@ -102,17 +101,31 @@ static void put_message(void *context, const struct dtg_transfer *t, uint32_t fr
                     end_text(v, t->to.role, to), (long long)t->bytes);
 }
 
-static void put_messages(struct view *v) {
-  dtg_strbuf_puts(v->out, "  messages of a step, with their bytes\n");
-  // In the order of a step: rows stand by owner.
+// In the order of a step: rows stand by owner.
+static void put_moment(struct view *v, enum dtg_moment moment, const char *title) {
+  size_t before = v->out->len;
+  v->messages = 0;
+  v->sent = v->received = v->inside = 0;
+  dtg_strbuf_printf(v->out, "  %s\n", title);
   for (int kind = 0; kind < DTG_TRANSFER_KINDS; kind++)
     for (size_t i = 0; i < v->p->sends.len; i++)
-      if ((int)v->p->sends.data[i].kind == kind)
+      if ((int)v->p->sends.data[i].kind == kind && v->p->sends.data[i].moment == moment)
         dtg_transfer_each(v->p, &v->p->sends.data[i], v->task, put_message, v);
+  if (v->messages == 0 && moment != DTG_MOMENT_STEP) {
+    v->out->len = before;
+    return;
+  }
   dtg_strbuf_printf(v->out,
                     "  %llu messages: %lld bytes sent, %lld received, %lld inside the task\n",
                     (unsigned long long)v->messages, (long long)v->sent, (long long)v->received,
                     (long long)v->inside);
+}
+
+static void put_messages(struct view *v) {
+  put_moment(v, DTG_MOMENT_STEP, "messages of a step, with their bytes");
+  put_moment(v, DTG_MOMENT_BEGIN, "once, to begin (scatter: only with saved values)");
+  put_moment(v, DTG_MOMENT_EVALUATION, "a wave of an evaluation, at most");
+  put_moment(v, DTG_MOMENT_CHECKPOINT, "a checkpoint");
 }
 
 void dtg_task_view(struct dtg_ctx *ctx, const struct dtg_partition *p, uint32_t task,

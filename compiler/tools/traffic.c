@@ -5,6 +5,8 @@
 uint32_t dtg_end_device(const struct dtg_partition *p, enum dtg_role role, uint32_t index) {
   if (role == DTG_ROLE_CLIENT)
     return DTG_NO_DEVICE;
+  if (role == DTG_ROLE_ARBITER)
+    return p->loads.data[0].device;
   return role == DTG_ROLE_REPLICA ? dtg_replica_device(p->replication, index)
                                   : p->loads.data[index].device;
 }
@@ -76,16 +78,36 @@ static int64_t both_ways(const struct dtg_link_bytes *link) {
   return sum;
 }
 
+// Control messages of a step. An owner tells the arbiter of each client's contribution, at most; an
+// asynchronous step is that of each client.
+static uint64_t control_messages(const struct dtg_partition *p, const struct dtg_transfer *t) {
+  const struct dtg_replication *r = p->replication;
+  switch (t->kind) {
+  case DTG_TRANSFER_START:
+  case DTG_TRANSFER_FETCH:
+  case DTG_TRANSFER_REPORT:
+  case DTG_TRANSFER_ASK:
+  case DTG_TRANSFER_GRANT:
+    return t->messages;
+  case DTG_TRANSFER_STAGED:
+    return t->messages * r->clients;
+  case DTG_TRANSFER_DECIDE:
+    return t->messages * (r->strategy->update.is_async ? r->clients : 1);
+  default:
+    return 0;
+  }
+}
+
 struct dtg_traffic dtg_traffic_measure(struct dtg_arena *arena, const struct dtg_partition *p) {
   struct dtg_traffic out = {.tasks = dtg_task_count(p->replication->cluster)};
   struct measure m = {p, &out};
   out.links = DTG_NEW_ARRAY(arena, struct dtg_link_bytes, out.tasks);
   for (size_t i = 0; i < p->sends.len; i++) {
     const struct dtg_transfer *t = &p->sends.data[i];
+    if (t->moment != DTG_MOMENT_STEP)
+      continue;
     dtg_transfer_each(p, t, UINT32_MAX, add_message, &m);
-    if (t->kind == DTG_TRANSFER_START || t->kind == DTG_TRANSFER_FETCH ||
-        t->kind == DTG_TRANSFER_REPORT)
-      out.control += t->messages;
+    out.control += control_messages(p, t);
   }
   for (uint32_t task = 1; task < out.tasks; task++)
     if (both_ways(&out.links[task]) > both_ways(&out.links[out.busiest]))

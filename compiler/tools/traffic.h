@@ -7,7 +7,7 @@
 
 #include "compiler/partition/partition.h"
 
-// Task of one end; its device (of a client: DTG_NO_DEVICE).
+// Task of one end; its device (of a client: DTG_NO_DEVICE; of the arbiter: that of owner 0).
 uint32_t dtg_end_task(const struct dtg_partition *partition, enum dtg_role role, uint32_t index);
 uint32_t dtg_end_device(const struct dtg_partition *partition, enum dtg_role role, uint32_t index);
 
@@ -30,7 +30,7 @@ struct dtg_traffic {
   int64_t all;                  // sent by all tasks
   int64_t inside;               // between devices of one task
   int64_t feeds;                // of `all`
-  uint64_t control;             // messages that start a step or collect its loss
+  uint64_t control;             // messages that grant or start a step, decide, or collect its loss
 };
 struct dtg_traffic dtg_traffic_measure(struct dtg_arena *arena,
                                        const struct dtg_partition *partition);

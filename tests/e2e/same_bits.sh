@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # With `update sync`, every strategy, cluster, replica count, owner map and number of threads gives
-# the same bits as one device: parameters, slots, states, losses, metrics and evaluations.
+# the same bits as one device: parameters, slots, states, losses, metrics and evaluations. And every
+# link carries what the plan says (bill.py).
 # Usage: same_bits.sh [quick|full]
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -20,6 +21,10 @@ run() {
     --save "$1.safetensors" --log "$1.jsonl" --traffic "$1.traffic" >"$1.out" 2>"$1.err" ||
     fail "$1: exit status $?: $(cat "$1.err")"
   computed "$1.jsonl" >"$1.log"
+  if [ -n "$cluster" ] && command -v python3 >/dev/null; then
+    python3 "$source/tests/e2e/bill.py" "out_$model/$model.plan.json" "$1.traffic" "$1.jsonl" \
+      1 0 >"$1.bill" || fail "$1: the bill is not the plan's"
+  fi
 }
 
 # strategy TEXT: the model of $base under that strategy.

@@ -1,4 +1,4 @@
-// Transfers of a step: families against all tasks counted one by one, payloads, and that the cost
+// Transfers: families against all tasks counted one by one, payloads, and that the cost
 // does not grow with the tasks.
 #include "tests/unit/replicate/strategy_text.h"
 
@@ -15,18 +15,23 @@ enum { MAX_TASKS = 12, BLOCK_SUM_BYTES = 4, PARAMS = 4, BATCH = 48, ROW_BYTES = 
 
 // Payload bytes and messages from task to task.
 struct bill {
-  int64_t bytes[DTG_TRANSFER_KINDS][MAX_TASKS][MAX_TASKS];
-  int64_t messages[DTG_TRANSFER_KINDS][MAX_TASKS][MAX_TASKS];
+  int64_t bytes[DTG_TRANSFER_KINDS][DTG_MOMENTS][MAX_TASKS][MAX_TASKS];
+  int64_t messages[DTG_TRANSFER_KINDS][DTG_MOMENTS][MAX_TASKS][MAX_TASKS];
 };
 
 static uint32_t task_of(const struct strategy_text *text, uint32_t device) {
   return dtg_device_task(&text->cluster, device);
 }
 
+static void count_at(struct bill *bill, enum dtg_transfer_kind kind, enum dtg_moment moment,
+                     uint32_t from, uint32_t to, int64_t bytes) {
+  bill->bytes[kind][moment][from][to] += bytes;
+  bill->messages[kind][moment][from][to]++;
+}
+
 static void count(struct bill *bill, enum dtg_transfer_kind kind, uint32_t from, uint32_t to,
                   int64_t bytes) {
-  bill->bytes[kind][from][to] += bytes;
-  bill->messages[kind][from][to]++;
+  count_at(bill, kind, DTG_MOMENT_STEP, from, to, bytes);
 }
 
 // ---- by the families ----
@@ -38,6 +43,8 @@ static uint32_t end_task(const struct strategy_text *text, const struct dtg_ends
   if (ends->role == DTG_ROLE_CLIENT)
     return dtg_client_task(r, i);
   *device = ends->role == DTG_ROLE_REPLICA ? dtg_replica_device(r, i) : r->owners.data[i];
+  if (ends->role == DTG_ROLE_ARBITER)
+    *device = r->owners.data[0];
   return task_of(text, *device);
 }
 
@@ -53,7 +60,7 @@ static void expand(const struct strategy_text *text, const struct dtg_transfer *
       uint32_t to = end_task(text, &t->to, k, &to_device);
       if (from_device == to_device)
         continue;
-      count(bill, t->kind, from, to, t->bytes);
+      count_at(bill, t->kind, t->moment, from, to, t->bytes);
       messages++;
     }
   }
@@ -99,6 +106,69 @@ static void count_replica(const struct strategy_text *text, uint32_t replica, st
   count(bill, DTG_TRANSFER_FETCH, task, client, sums * 4);
 }
 
+// Slices and their slots: `slots` of each parameter.
+static int64_t held_bytes(const struct strategy_text *text, uint32_t owner, int slots) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < text->replication->slices.len; i++) {
+    const struct dtg_slice *s = &text->replication->slices.data[i];
+    if (s->owner == owner)
+      bytes += s->elements * 4 * (s->variable < PARAMS ? 1 + slots : 1);
+  }
+  return bytes;
+}
+
+static void count_chief(const struct strategy_text *text, int slots, struct bill *bill) {
+  const struct dtg_replication *r = text->replication;
+  uint32_t chief = dtg_client_task(r, 0);
+  for (uint32_t c = 1; c < r->clients; c++)
+    count_at(bill, DTG_TRANSFER_BEGIN, DTG_MOMENT_BEGIN, chief, dtg_client_task(r, c), 0);
+  for (size_t i = 0; i < r->owners.len; i++) {
+    uint32_t task = task_of(text, r->owners.data[i]);
+    int64_t bytes = held_bytes(text, r->owners.data[i], slots);
+    if (task == chief)
+      continue;
+    count_at(bill, DTG_TRANSFER_COMMAND, DTG_MOMENT_BEGIN, chief, task, 0);
+    count_at(bill, DTG_TRANSFER_SCATTER, DTG_MOMENT_BEGIN, chief, task, bytes);
+    count_at(bill, DTG_TRANSFER_COMMAND, DTG_MOMENT_CHECKPOINT, chief, task, 0);
+    count_at(bill, DTG_TRANSFER_GATHER, DTG_MOMENT_CHECKPOINT, task, chief, bytes);
+  }
+}
+
+// Loss alone, 4 bytes a chunk.
+static void count_evaluation(const struct strategy_text *text, struct bill *bill) {
+  const struct dtg_replication *r = text->replication;
+  uint32_t chief = dtg_client_task(r, 0);
+  for (uint32_t i = 0; i < r->replicas; i++) {
+    uint32_t task = task_of(text, dtg_replica_device(r, i));
+    uint32_t client = dtg_client_task(r, dtg_replica_client(r, i));
+    if (client != task) {
+      count_at(bill, DTG_TRANSFER_START, DTG_MOMENT_EVALUATION, client, task, 0);
+      count_at(bill, DTG_TRANSFER_FEED, DTG_MOMENT_EVALUATION, client, task,
+               BATCH / r->replicas * ROW_BYTES);
+    }
+    if (task != chief)
+      count_at(bill, DTG_TRANSFER_CHUNK, DTG_MOMENT_EVALUATION, task, chief,
+               4 * r->shards / r->replicas);
+  }
+}
+
+// With backups (`decides`) or a bound (`asks`), the arbiter is on the device of owner 0.
+static void count_arbiter(const struct strategy_text *text, struct bill *bill) {
+  const struct dtg_replication *r = text->replication;
+  const struct dtg_update_rule *rule = &r->strategy->update;
+  uint32_t arbiter = task_of(text, r->owners.data[0]);
+  for (uint32_t c = 0; c < r->clients && (rule->backup > 0 || rule->staleness > 0); c++) {
+    if (dtg_client_task(r, c) == arbiter)
+      continue;
+    count(bill, DTG_TRANSFER_ASK, dtg_client_task(r, c), arbiter, 0);
+    count(bill, DTG_TRANSFER_GRANT, arbiter, dtg_client_task(r, c), 0);
+  }
+  for (size_t i = 1; i < r->owners.len && rule->backup > 0; i++) {
+    count(bill, DTG_TRANSFER_STAGED, task_of(text, r->owners.data[i]), arbiter, 0);
+    count(bill, DTG_TRANSFER_DECIDE, arbiter, task_of(text, r->owners.data[i]), 0);
+  }
+}
+
 static void count_tasks(const struct strategy_text *text, bool clipped, struct bill *bill) {
   const struct dtg_replication *r = text->replication;
   for (uint32_t i = 0; i < r->replicas; i++)
@@ -139,7 +209,7 @@ static void test_expanded(void **state) {
   static const char *const trains[] = {
       "  batch = 48\n  shards = 12\n  optimizer = adam(lr = 0.1)\n",
       "  batch = 48\n  shards = 24\n  optimizer = momentum(lr = 0.1)\n"
-      "  gradient = clip_by_global_norm(1.0)\n"};
+      "  gradient = clip_by_global_norm(1.0)\n  evaluate = every(epochs = 1, data = d)\n"};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     for (size_t k = 0; k < 2; k++) {
       static struct bill folded, unfolded;
@@ -151,9 +221,43 @@ static void test_expanded(void **state) {
       for (size_t t = 0; t < text.partition->sends.len; t++)
         expand(&text, &text.partition->sends.data[t], &folded);
       count_tasks(&text, k == 1, &unfolded);
+      count_chief(&text, k == 0 ? 2 : 1, &unfolded);
+      if (k == 1)
+        count_evaluation(&text, &unfolded);
       assert_memory_equal(&folded, &unfolded, sizeof folded);
       strategy_close(&text);
     }
+}
+
+static void test_arbiter(void **state) {
+  (void)state;
+  static const struct {
+    const char *strategy, *cluster;
+  } relaxed[] = {
+      {"replicate between_graph over worker  params on ps  update sync backup 1", "ps=2,worker=3"},
+      {"replicate between_graph over worker  params on ps  update async staleness <= 3",
+       "ps=2,worker=4"},
+      {"replicate between_graph over worker  params on ps  update async", "ps=2,worker=4"},
+      {"replicate between_graph over worker  params on worker  update sync backup 1", "worker=4"}};
+  for (size_t i = 0; i < sizeof relaxed / sizeof *relaxed; i++) {
+    static struct bill folded, unfolded;
+    struct strategy_text text;
+    memset(&folded, 0, sizeof folded);
+    memset(&unfolded, 0, sizeof unfolded);
+    // It evaluates, but the chief alone does.
+    strategy_open(&text,
+                  "  batch = 48\n  shards = 12\n  optimizer = momentum(lr = 0.1)\n"
+                  "  evaluate = every(epochs = 1, data = d)\n",
+                  relaxed[i].strategy, relaxed[i].cluster);
+    assert_non_null(text.partition);
+    for (size_t t = 0; t < text.partition->sends.len; t++)
+      expand(&text, &text.partition->sends.data[t], &folded);
+    count_tasks(&text, false, &unfolded);
+    count_chief(&text, 1, &unfolded);
+    count_arbiter(&text, &unfolded);
+    assert_memory_equal(&folded, &unfolded, sizeof folded);
+    strategy_close(&text);
+  }
 }
 
 // One device owns and computes all: nothing is sent.
@@ -349,10 +453,15 @@ static void test_slices(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_expanded),      cmocka_unit_test(test_single),
-      cmocka_unit_test(test_scale),         cmocka_unit_test(test_wrong_on_both_ends),
-      cmocka_unit_test(test_ends_disagree), cmocka_unit_test(test_resized),
-      cmocka_unit_test(test_cycle),         cmocka_unit_test(test_slices),
+      cmocka_unit_test(test_expanded),
+      cmocka_unit_test(test_arbiter),
+      cmocka_unit_test(test_single),
+      cmocka_unit_test(test_scale),
+      cmocka_unit_test(test_wrong_on_both_ends),
+      cmocka_unit_test(test_ends_disagree),
+      cmocka_unit_test(test_resized),
+      cmocka_unit_test(test_cycle),
+      cmocka_unit_test(test_slices),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,12 @@ struct mutation_kind {
   bool (*apply)(struct mutation *m);
   const char *reasons[4];
 };
-extern const struct mutation_kind mutation_kinds[];
-extern const size_t mutation_kind_count;
+size_t mutation_kind_count(void);
+const struct mutation_kind *mutation_kind_at(size_t index);
+
+// For the files that make them.
+extern const struct mutation_kind mutation_message_kinds[];
+extern const size_t mutation_message_kind_count;
+uint32_t mutation_draw(struct mutation *m, size_t bound);
 
 #endif

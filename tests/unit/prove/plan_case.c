@@ -42,6 +42,7 @@ static struct dtg_model *read_model(struct dtg_ctx *ctx, int shards, const char 
       &ctx->arena,
       "%sdata d = table(x = random_normal([512, 300]), label = random_int([512], high = 10))\n"
       "train {\n  model = net\n  data = d\n  steps = 2\n  batch = %d\n  shards = %d\n"
+      "  evaluate = every(steps = 1, data = d)\n"
       "  optimizer = %s\n}\nstrategy s { %s }\n",
       network, 4 * shards, shards, optimizer, strategy);
   struct dtg_sema_options options = {

@@ -86,6 +86,7 @@ static void extras(void **state) {
   dtg_prove_extras(made.partition, &text);
   assert_string_equal(dtg_strbuf_text(&text),
                       "begins the run: initial values, or those of a checkpoint, for every owner\n"
+                      "orders evaluations and combines their values\n"
                       "writes progress and the log\n"
                       "finishes the tree of loss and metrics\n");
   dtg_strbuf_free(&text);
