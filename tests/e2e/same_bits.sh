@@ -2,10 +2,11 @@
 # With `update sync`, every strategy, cluster, replica count, owner map and number of threads gives
 # the same bits as one device: parameters, slots, states, losses, metrics and evaluations. And every
 # link carries what the plan says (bill.py).
-# Usage: same_bits.sh [quick|full]
+# Usage: same_bits.sh [quick|full] [SET]: the models of one set; without it those made for this test.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 size=${1:-quick}
+defines=()
 
 # Without the measured rates.
 computed() {
@@ -14,11 +15,11 @@ computed() {
 
 # run NAME: builds $model, which ends in the strategy to run, and runs it; $cluster, $threads.
 run() {
-  "$dtgc" -q "$model.dtg" ${cluster:+--cluster "$cluster"} -o "out_$model" >/dev/null ||
+  "$dtgc" -q "$model.dtg" "${defines[@]}" ${cluster:+--cluster "$cluster"} -o "out_$model" >/dev/null ||
     fail "$1: does not compile"
   # A hang is a failure with the places where tasks wait.
   timeout 120 "out_$model/$model" --quiet --threads "$threads" --steps "$steps" \
-    --save "$1.safetensors" --log "$1.jsonl" --traffic "$1.traffic" >"$1.out" 2>"$1.err" ||
+    --data-dir "$scratch" --save "$1.safetensors" --log "$1.jsonl" --traffic "$1.traffic" >"$1.out" 2>"$1.err" ||
     fail "$1: exit status $?: $(cat "$1.err")"
   computed "$1.jsonl" >"$1.log"
   if [ -n "$cluster" ] && command -v python3 >/dev/null; then
@@ -28,7 +29,7 @@ run() {
 }
 
 # strategy TEXT: the model of $base under that strategy.
-strategy() { { grep -v '^strategy ' "$base"; printf 'strategy it { %s }\n' "$1"; } >"$model.dtg"; }
+strategy() { { sed '/^strategy /,$d' "$base"; printf 'strategy it { %s }\n' "$1"; } >"$model.dtg"; }
 
 # compare CLUSTER STRATEGY: against what one device gives.
 number=0
@@ -90,20 +91,41 @@ all() {
     'replicate between_graph over worker  params "'"$first"'.**" on ps  params mirrored  update sync'
 }
 
-# Dropout, an embedding, adam and clipping by the global norm; then states and a sparse parameter
-# under plain descent; then tensors large enough to be cut.
 everything=small
 [ "$size" = full ] && everything=all
-split=1KiB first=fc1
-reference "$models/mlp.dtg" 33
-$everything
-first=fc
-reference "$models/running.dtg" 21
-$everything
-# Pictures that are changed at random.
-reference "$models/augmented.dtg" 12
-compare ps=2,worker=4 'replicate between_graph over worker  params on ps  update sync'
-compare worker=1:cpu=2 'replicate in_graph over cpu  params on cpu:0  update sync' 1
-split=64KiB first=fc1
-reference "$models/wide.dtg" 12
-$everything
+library=$source/stdlib-models/models
+case ${2:-made} in
+made)
+  # Dropout, an embedding, adam and clipping by the global norm; then states and a sparse parameter
+  # under plain descent; then tensors large enough to be cut.
+  split=1KiB first=fc1
+  reference "$models/mlp.dtg" 33
+  $everything
+  first=fc
+  reference "$models/running.dtg" 21
+  $everything
+  # Pictures that are changed at random.
+  reference "$models/augmented.dtg" 12
+  compare ps=2,worker=4 'replicate between_graph over worker  params on ps  update sync'
+  compare worker=1:cpu=2 'replicate in_graph over cpu  params on cpu:0  update sync' 1
+  split=64KiB first=fc1
+  reference "$models/wide.dtg" 12
+  $everything
+  ;;
+gpt_nano)
+  defines=(-D time=16 -D width=32 -D depth=1)
+  split=1KiB first=net.block
+  reference "$library/gpt_nano.dtg" 5
+  compare worker=1 '' '1 2 3'
+  $everything
+  ;;
+wide_deep)
+  awk -v seed=7 -v rows=3000 -f "$source/tests/e2e/ratings.awk" >ratings.csv
+  defines=(-D films=8000 -D crosses=5000)
+  split=64KiB first=by_film
+  reference "$library/wide_deep.dtg" 6
+  compare worker=1 '' '1 2 3'
+  $everything
+  ;;
+*) fail "there is no set $2" ;;
+esac
