@@ -116,7 +116,7 @@ gpt_nano)
   defines=(-D time=16 -D width=32 -D depth=1)
   split=1KiB first=net.block
   reference "$library/gpt_nano.dtg" 5
-  compare worker=1 '' '1 2 3'
+  compare '' '' '1 2 3'
   $everything
   ;;
 wide_deep)
@@ -124,7 +124,7 @@ wide_deep)
   defines=(-D films=8000 -D crosses=5000)
   split=64KiB first=by_film
   reference "$library/wide_deep.dtg" 6
-  compare worker=1 '' '1 2 3'
+  compare '' '' '1 2 3'
   $everything
   ;;
 *) fail "there is no set $2" ;;
