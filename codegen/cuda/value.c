@@ -297,14 +297,17 @@ static void put_acc_new(struct cg_cuda_emit *emit, uint32_t id) {
     cg_cuda_line(emit, "long long a%u_at = 9223372036854775807ll;", id);
 }
 
+// A value outside of the vector loops is there once, although every lane has it.
 static void put_acc_add(struct cg_cuda_emit *emit, const struct cg_inst *inst) {
   uint32_t acc = inst->operands[0];
   enum cg_accumulate kind = inst_at(emit, acc)->u.accumulate;
+  const char *who =
+      emit->across[acc] && emit->vector == CG_NO_VALUE && emit->lanes > 1 ? "if (lane == 0) " : "";
   if (cg_accumulate_is_arg(kind))
-    cg_cuda_line(emit, "dtg_pick<dtg_%s>(a%u, a%u_at, v%u, v%u);", combine_name(kind), acc, acc,
-                 inst->operands[1], inst->operands[2]);
+    cg_cuda_line(emit, "%sdtg_pick<dtg_%s>(a%u, a%u_at, v%u, v%u);", who, combine_name(kind), acc,
+                 acc, inst->operands[1], inst->operands[2]);
   else
-    cg_cuda_line(emit, "a%u = dtg_%s::of(a%u, v%u);", acc, combine_name(kind), acc,
+    cg_cuda_line(emit, "%sa%u = dtg_%s::of(a%u, v%u);", who, acc, combine_name(kind), acc,
                  inst->operands[1]);
 }
 
