@@ -40,7 +40,7 @@ struct dtg_options {
   int level;
   enum dtg_stage emit;
   int64_t restart;
-  bool processes, check, quiet, help, version, man;
+  bool processes, library, check, quiet, help, version, man;
   bool unfused; // one kernel an op; not on the command line: the tests compare its results
 };
 

@@ -380,6 +380,7 @@ static bool bundle(struct dtg_pipeline *p) {
                                 .object = p->llvm.object,
                                 .object_size = p->llvm.object_size,
                                 .include_dir = p->install.include_dir,
+                                .library = p->options->library,
                                 .runtime = p->install.runtime};
   if (!cg_link_folder(p->ctx, input.folder))
     return false;

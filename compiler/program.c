@@ -17,14 +17,16 @@ static void copy_dims(const struct dtg_type *type, uint32_t *rank, int64_t *dims
   memcpy(dims, type->shape.dims, sizeof type->shape.dims);
 }
 
-static struct dtr_input *make_inputs(struct dtg_ctx *ctx, const struct dtg_model *model) {
+static struct dtr_input *make_inputs(struct dtg_ctx *ctx, const struct dtg_model *model,
+                                     const struct dtg_plan *plan) {
   struct dtr_input *inputs = DTG_NEW_ARRAY(&ctx->arena, struct dtr_input, model->inputs.len);
   for (size_t i = 0; i < model->inputs.len; i++) {
     const struct dtg_model_input *from = &model->inputs.data[i];
     inputs[i] = (struct dtr_input){.name = from->name,
                                    .dtype = (enum dtr_dtype)from->type.dtype,
                                    .row_bytes = dtg_type_bytes(&from->type),
-                                   .where = where(ctx, from->span)};
+                                   .where = where(ctx, from->span),
+                                   .needed = dtg_program_needs(plan, from->name)};
     copy_dims(&from->type, &inputs[i].rank, inputs[i].dims);
   }
   return inputs;
@@ -166,6 +168,8 @@ static struct dtr_train make_train(const struct dtg_model *model) {
 
 struct dtr_program *dtg_program_tables(struct dtg_ctx *ctx, const struct dtg_program_input *in) {
   struct dtr_program *p = DTG_NEW(&ctx->arena, struct dtr_program);
+  uint32_t output_count = 0;
+  int64_t shard_batch = in->model->train.batch / in->model->train.shards;
   *p = (struct dtr_program){.abi_version = DTR_ABI_VERSION,
                             .name = in->name,
                             .model_file = in->model_file,
@@ -177,7 +181,9 @@ struct dtr_program *dtg_program_tables(struct dtg_ctx *ctx, const struct dtg_pro
                             .results = dtg_results_line(&ctx->arena, in->model, in->cluster),
                             .train = make_train(in->model),
                             .input_count = (uint32_t)in->model->inputs.len,
-                            .inputs = make_inputs(ctx, in->model),
+                            .inputs = make_inputs(ctx, in->model, in->plan),
+                            .outputs =
+                                dtg_program_outputs(ctx, in->plan, shard_batch, &output_count),
                             .dataset_count = (uint32_t)in->model->datasets.len,
                             .datasets = make_datasets(ctx, in->model),
                             .variable_count = (uint32_t)in->plan->module->variables.len,
@@ -187,6 +193,7 @@ struct dtr_program *dtg_program_tables(struct dtg_ctx *ctx, const struct dtg_pro
                             .contributions = make_contributions(ctx, in->plan),
                             .contribution_bytes = in->plan->contribution_bytes,
                             .replication = dtg_program_replication(ctx, in->replication, in->plan)};
+  p->output_count = output_count;
   p->metrics = make_metrics(ctx, in->plan, &p->metric_count);
   return p;
 }

@@ -28,6 +28,13 @@ struct dtg_program_input {
 // Everything but kernels, gemms and functions, which the host writer makes from the plan.
 struct dtr_program *dtg_program_tables(struct dtg_ctx *ctx, const struct dtg_program_input *input);
 
+// The outputs of the model, and where evaluation of `batch` examples leaves them
+// (program_outputs.c). Whether some output
+// depends on an input.
+struct dtr_output *dtg_program_outputs(struct dtg_ctx *ctx, const struct dtg_plan *plan,
+                                       int64_t batch, uint32_t *count);
+bool dtg_program_needs(const struct dtg_plan *plan, const char *input);
+
 // The maps of the strategy and the update by slices; NULL: one replica that owns everything.
 // Requires lowered kernels. The functions of the launches are left to the host writer.
 struct dtr_replication *dtg_program_replication(struct dtg_ctx *ctx,

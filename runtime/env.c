@@ -150,7 +150,7 @@ static int real_path_sync(void *context, const char *path) {
 
 static int real_path_lock(void *context, const char *path) {
   (void)context;
-  int file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (file < 0)
     return -errno;
   if (flock(file, LOCK_EX | LOCK_NB) == 0)

@@ -112,6 +112,42 @@ static bool set(const struct option *option, const char *value, struct dtr_flags
   return true;
 }
 
+/* What --predict needs, and what it cannot be together with. */
+static bool check_predict(const struct dtr_flags *flags, struct dtr_error *error) {
+  const struct {
+    bool given;
+    const char *name;
+  } others[] = {{flags->steps != DTR_FLAG_UNSET, "steps"},
+                {flags->save, "save"},
+                {flags->eval_only, "eval-only"},
+                {flags->log, "log"},
+                {flags->trace, "trace"},
+                {flags->traffic, "traffic"},
+                {flags->sim, "sim"}};
+  if (!flags->predict && !flags->output)
+    return true;
+  if (!flags->predict) {
+    dtr_error_set(error, DTR_STATUS_USAGE, "--output needs --predict");
+    return dtr_error_hint(error, "say what the outputs are of: --predict DATA");
+  }
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (others[i].given) {
+      dtr_error_set(error, DTR_STATUS_USAGE, "--predict and --%s exclude each other",
+                    others[i].name);
+      return dtr_error_hint(error, "a prediction computes outputs and nothing else: leave --%s out",
+                            others[i].name);
+    }
+  if (!flags->output) {
+    dtr_error_set(error, DTR_STATUS_USAGE, "--predict needs --output");
+    return dtr_error_hint(error, "say where the outputs go: -o FILE.safetensors");
+  }
+  if (flags->init || flags->resume)
+    return true;
+  dtr_error_set(error, DTR_STATUS_USAGE, "--predict needs --init or --resume");
+  return dtr_error_hint(error, "say where the parameters are: --init FILE, or --resume with "
+                               "--checkpoint-dir DIR");
+}
+
 static bool check_together(const struct dtr_flags *flags, struct dtr_error *error) {
   if (flags->resume && !flags->checkpoint_dir) {
     dtr_error_set(error, DTR_STATUS_USAGE, "--resume needs --checkpoint-dir");
@@ -130,6 +166,8 @@ static bool check_together(const struct dtr_flags *flags, struct dtr_error *erro
     dtr_error_set(error, DTR_STATUS_USAGE, "--eval-only and --save exclude each other");
     return dtr_error_hint(error, "an evaluation makes nothing to save: leave --save out");
   }
+  if (!check_predict(flags, error))
+    return false;
   if (flags->threads > DTR_MAX_THREADS) {
     dtr_error_set(error, DTR_STATUS_USAGE, "--threads %lld: at most %d", (long long)flags->threads,
                   DTR_MAX_THREADS);
@@ -144,6 +182,8 @@ bool dtr_flags_parse(int argc, char **argv, struct dtr_flags *flags, struct dtr_
     const char *word = argv[i];
     if (strcmp(word, "-h") == 0)
       word = "--help";
+    if (strcmp(word, "-o") == 0)
+      word = "--output";
     if (strncmp(word, "--", 2) != 0) {
       dtr_error_set(error, DTR_STATUS_USAGE, "\"%s\" is no flag", word);
       return dtr_error_hint(error, "flags begin with two dashes; --help lists them");

@@ -1,6 +1,7 @@
 /* dtr_main: a program from its flags to its exit status. */
 #include "runtime/cpu.h"
 #include "runtime/json.h"
+#include "runtime/predict/predict.h"
 #include "runtime/replicate/job.h"
 #include "runtime/signals.h"
 #include "runtime/sim/sim.h"
@@ -163,6 +164,15 @@ static int run(const struct dtr_program *program, const struct dtr_flags *flags,
   return status;
 }
 
+static int predict(const struct dtr_program *program, const struct dtr_flags *flags,
+                   struct dtr_error *error) {
+  char model_dir[PATH_MAX];
+  find_model_dir(program, model_dir);
+  if (!dtr_predict(program, flags, model_dir, error))
+    return finish_with(error);
+  return fflush(stdout) == 0 ? 0 : 1;
+}
+
 static int simulate(const struct dtr_program *program, const struct dtr_flags *flags) {
   char model_dir[PATH_MAX];
   find_model_dir(program, model_dir);
@@ -186,6 +196,8 @@ int dtr_main(const struct dtr_program *program, int argc, char **argv) {
   int level = dtr_cpu_level(&lacks);
   if (!dtr_cpu_check(program->cpu_arch, level, lacks, &error))
     return finish_with(&error);
+  if (flags.predict)
+    return predict(program, &flags, &error);
   if (flags.sim)
     return simulate(program, &flags);
   return program->replication ? run_job(program, &flags, &error) : run(program, &flags, &error);

@@ -27,7 +27,11 @@ static bool report_range(const struct dtr_program *program, const struct dtr_ker
   const struct dtr_input *input = find_input(program, name);
   char place[160];
   int64_t width = input ? input_elements(input) : 0;
-  if (input && width > 0 && fault->position / width < rows->count)
+  bool by_example = input && width > 0 && fault->position / width < rows->count;
+  if (by_example && !rows->data)
+    snprintf(place, sizeof place, "of example %lld",
+             (long long)(rows->first + fault->position / width));
+  else if (by_example)
     snprintf(
         place, sizeof place, "of example %lld of %s",
         (long long)dtr_data_example(rows->data, rows->epoch, rows->first + fault->position / width),

@@ -1,52 +1,10 @@
 /* Whether what a run writes can be written, asked before it trains. */
 #include "runtime/task_parts.h"
+#include "runtime/tensors.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
-
-/* Makes a file beside those to come and removes it: 0 or a negative errno. */
-static int probe(const struct dtr_env *env, const char *path) {
-  char name[PATH_MAX];
-  if (snprintf(name, sizeof name, "%s.probe", path) >= (int)sizeof name)
-    return -ENAMETOOLONG;
-  int file = env->file_open(env->context, name, DTR_FILE_CREATE);
-  if (file < 0)
-    return file;
-  int result = env->file_close(env->context, file);
-  env->path_unlink(env->context, name);
-  return result;
-}
-
-/* ---- --save ---- */
-
-/* "" for a name alone. */
-static void folder_of(const char *path, char *folder, size_t size) {
-  const char *slash = strrchr(path, '/');
-  snprintf(folder, size, "%.*s", slash ? (int)(slash - path) + (slash == path) : 0, path);
-}
-
-/* A file is replaced by renaming, so what is no file of its own would be lost. */
-static bool check_save(struct dtr_task *task, const char *path) {
-  const struct dtr_env *env = task->options.env;
-  struct dtr_file_info info;
-  char folder[PATH_MAX];
-  folder_of(path, folder, sizeof folder);
-  if (folder[0] && (env->path_info(env->context, folder, &info) < 0 || !info.is_directory)) {
-    dtr_error_set(&task->error, DTR_STATUS_IO, "--save %s: there is no folder %s", path, folder);
-    return dtr_error_hint(&task->error, "make the folder first");
-  }
-  if (env->path_info(env->context, path, &info) == 0 && !info.is_regular) {
-    dtr_error_set(&task->error, DTR_STATUS_IO, "--save %s: it is %s", path,
-                  info.is_directory ? "a folder" : "a pipe or a device, not a file");
-    return dtr_error_hint(&task->error, "name a file");
-  }
-  int result = probe(env, path);
-  if (result == 0)
-    return true;
-  dtr_error_system(&task->error, DTR_STATUS_IO, result, "--save %s: cannot write there", path);
-  return dtr_error_hint(&task->error, "name a file in a folder that you may write to");
-}
 
 /* ---- --checkpoint-dir ---- */
 
@@ -85,7 +43,7 @@ static bool check_folder(struct dtr_task *task, const char *folder) {
   if (result == 0 && snprintf(path, sizeof path, "%s/step", folder) >= (int)sizeof path)
     result = -ENAMETOOLONG;
   if (result == 0)
-    result = probe(env, path);
+    result = dtr_output_probe(env, path);
   if (result < 0) {
     dtr_error_system(&task->error, DTR_STATUS_IO, result, "--checkpoint-dir %s: cannot write there",
                      folder);
@@ -101,7 +59,7 @@ bool dtr_task_check_outputs(struct dtr_task *task) {
   struct dtr_file_info info;
   if (flags->eval_only)
     return true;
-  if (flags->save && !check_save(task, flags->save))
+  if (flags->save && !dtr_output_check(env, "save", flags->save, &task->error))
     return false;
   if (!flags->checkpoint_dir ||
       (flags->resume && env->path_info(env->context, flags->checkpoint_dir, &info) < 0))

@@ -83,12 +83,9 @@ static int folder_sync(const struct dtr_env *env, const char *path) {
   return env->path_sync(env->context, folder);
 }
 
-bool dtr_tensors_write(struct dtr_safetensors_writer *writer, const struct dtr_env *env,
-                       const char *path, uint32_t metadata_count,
-                       const struct dtr_metadata *metadata, struct dtr_error *error) {
-  char temporary[PATH_MAX];
-  if (snprintf(temporary, sizeof temporary, "%s" TEMPORARY, path) >= (int)sizeof temporary)
-    return dtr_error_system(error, DTR_STATUS_IO, ENAMETOOLONG, "cannot write %s", path);
+static bool write_by(struct dtr_safetensors_writer *writer, const struct dtr_env *env,
+                     const char *temporary, const char *path, uint32_t metadata_count,
+                     const struct dtr_metadata *metadata, struct dtr_error *error) {
   if (!dtr_safetensors_writer_write(writer, env, temporary, path, metadata_count, metadata, true,
                                     error)) {
     env->path_unlink(env->context, temporary);
@@ -106,12 +103,101 @@ bool dtr_tensors_write(struct dtr_safetensors_writer *writer, const struct dtr_e
   return true;
 }
 
+bool dtr_tensors_write(struct dtr_safetensors_writer *writer, const struct dtr_env *env,
+                       const char *path, uint32_t metadata_count,
+                       const struct dtr_metadata *metadata, struct dtr_error *error) {
+  char temporary[PATH_MAX];
+  if (snprintf(temporary, sizeof temporary, "%s" TEMPORARY, path) >= (int)sizeof temporary)
+    return dtr_error_system(error, DTR_STATUS_IO, ENAMETOOLONG, "cannot write %s", path);
+  return write_by(writer, env, temporary, path, metadata_count, metadata, error);
+}
+
+/* A temporary name that no other program writes to: it is locked as long as its writer lives, so
+ * that what a killed one left is used again. A handle, or a negative errno; -EWOULDBLOCK: another
+ * program has it. `locked` false: this file system knows no locks. */
+static int temporary_take(const struct dtr_env *env, const char *name, bool *locked) {
+  int file = env->file_open(env->context, name, DTR_FILE_APPEND);
+  if (file < 0)
+    return file;
+  env->file_close(env->context, file);
+  int lock = env->path_lock(env->context, name);
+  *locked = lock >= 0;
+  if (lock >= 0 || lock == -EWOULDBLOCK)
+    return lock;
+  return lock == -ENOENT ? -EWOULDBLOCK : 0; /* renamed by its writer in between */
+}
+
+bool dtr_tensors_write_alone(struct dtr_safetensors_writer *writer, const struct dtr_env *env,
+                             const char *path, struct dtr_error *error) {
+  enum { MOST_WRITERS = 100 };
+  char name[PATH_MAX];
+  for (int n = 1; n <= MOST_WRITERS; n++) {
+    bool locked = false;
+    int length = n == 1 ? snprintf(name, sizeof name, "%s" TEMPORARY, path)
+                        : snprintf(name, sizeof name, "%s.%d" TEMPORARY, path, n);
+    int taken = length < (int)sizeof name ? temporary_take(env, name, &locked) : -ENAMETOOLONG;
+    if (taken == -EWOULDBLOCK)
+      continue;
+    if (taken < 0)
+      return dtr_error_system(error, DTR_STATUS_IO, taken, "cannot write %s", path);
+    bool done = write_by(writer, env, name, path, 0, NULL, error);
+    if (locked)
+      env->file_close(env->context, taken);
+    return done;
+  }
+  dtr_error_set(error, DTR_STATUS_IO, "cannot write %s: %d other programs write it now", path,
+                MOST_WRITERS);
+  return dtr_error_hint(error, "let every run write a file of its own");
+}
+
+/* ---- whether a file can be written ---- */
+
+int dtr_output_probe(const struct dtr_env *env, const char *path) {
+  char name[PATH_MAX];
+  if (snprintf(name, sizeof name, "%s.probe", path) >= (int)sizeof name)
+    return -ENAMETOOLONG;
+  int file = env->file_open(env->context, name, DTR_FILE_CREATE);
+  if (file < 0)
+    return file;
+  int result = env->file_close(env->context, file);
+  env->path_unlink(env->context, name);
+  return result;
+}
+
+/* "" for a name alone. */
+static void folder_of(const char *path, char *folder, size_t size) {
+  const char *slash = strrchr(path, '/');
+  snprintf(folder, size, "%.*s", slash ? (int)(slash - path) + (slash == path) : 0, path);
+}
+
+/* A file is replaced by renaming, so what is no file of its own would be lost. */
+bool dtr_output_check(const struct dtr_env *env, const char *flag, const char *path,
+                      struct dtr_error *error) {
+  struct dtr_file_info info;
+  char folder[PATH_MAX];
+  folder_of(path, folder, sizeof folder);
+  if (folder[0] && (env->path_info(env->context, folder, &info) < 0 || !info.is_directory)) {
+    dtr_error_set(error, DTR_STATUS_IO, "--%s %s: there is no folder %s", flag, path, folder);
+    return dtr_error_hint(error, "make the folder first");
+  }
+  if (env->path_info(env->context, path, &info) == 0 && !info.is_regular) {
+    dtr_error_set(error, DTR_STATUS_IO, "--%s %s: it is %s", flag, path,
+                  info.is_directory ? "a folder" : "a pipe or a device, not a file");
+    return dtr_error_hint(error, "name a file");
+  }
+  int result = dtr_output_probe(env, path);
+  if (result == 0)
+    return true;
+  dtr_error_system(error, DTR_STATUS_IO, result, "--%s %s: cannot write there", flag, path);
+  return dtr_error_hint(error, "name a file in a folder that you may write to");
+}
+
 bool dtr_tensors_save(const struct dtr_env *env, const struct dtr_program *program,
                       const char *path, const char *variables, struct dtr_error *error) {
   struct dtr_safetensors_writer *writer;
   if (!dtr_tensors_writer_make(program, variables, 0, &writer, error))
     return false;
-  bool done = dtr_tensors_write(writer, env, path, 0, NULL, error);
+  bool done = dtr_tensors_write_alone(writer, env, path, error);
   dtr_safetensors_writer_free(writer);
   return done;
 }

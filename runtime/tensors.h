@@ -20,9 +20,20 @@ bool dtr_tensor_missing(const char *path, const struct dtr_variable *variable,
 bool dtr_tensors_writer_make(const struct dtr_program *program, const char *variables,
                              int64_t metadata_bytes, struct dtr_safetensors_writer **writer,
                              struct dtr_error *error);
-/* Writes them to `path`: under a temporary name, synced, renamed, its folder synced. */
+/* Writes them to `path`: under a temporary name, synced, renamed, its folder synced. For a folder
+ * that no other program writes to. */
 bool dtr_tensors_write(struct dtr_safetensors_writer *writer, const struct dtr_env *env,
                        const char *path, uint32_t metadata_count,
                        const struct dtr_metadata *metadata, struct dtr_error *error);
+/* The same without metadata, where other programs may write the same file at the same time: each
+ * writes all of it under a name of its own, and the last one to end stays. */
+bool dtr_tensors_write_alone(struct dtr_safetensors_writer *writer, const struct dtr_env *env,
+                             const char *path, struct dtr_error *error);
+
+/* Whether `path` can be written, asked before there is anything to write. `flag`: for messages. */
+bool dtr_output_check(const struct dtr_env *env, const char *flag, const char *path,
+                      struct dtr_error *error);
+/* Makes a file beside those to come and removes it: 0 or a negative errno. */
+int dtr_output_probe(const struct dtr_env *env, const char *path);
 
 #endif

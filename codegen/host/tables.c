@@ -192,6 +192,34 @@ static void put_inputs(const struct cg_host *h) {
     put_dims(h, input->rank, input->dims);
     put(h, ", %lld, ", (long long)input->row_bytes);
     put_string(h, input->where);
+    put(h, ", %s},\n", input->needed ? "true" : "false");
+  }
+  put(h, "};\n");
+}
+
+static void put_place(const struct cg_host *h, const struct dtr_place *at) {
+  static const char *const spaces[] = {"DTR_SPACE_ARENA", "DTR_SPACE_VARIABLE",
+                                       "DTR_SPACE_CONTRIBUTION", "DTR_SPACE_SCALAR",
+                                       "DTR_SPACE_FEED"};
+  put(h, "{%s, %u, %lld}, ", spaces[at->space], at->index, (long long)at->offset);
+}
+
+static void put_output_table(const struct cg_host *h) {
+  const struct dtr_program *t = h->in->tables;
+  if (t->output_count == 0)
+    return;
+  put(h, "\n/* name, type, shape of an example, bytes, by example, place in eval and tail */\n"
+         "static const struct dtr_output outputs[] = {\n");
+  for (uint32_t i = 0; i < t->output_count; i++) {
+    const struct dtr_output *output = &t->outputs[i];
+    put(h, "    {");
+    put_string(h, output->name);
+    put(h, ", %s, ", dtype_names[output->dtype]);
+    put_dims(h, output->rank, output->dims);
+    put(h, ", %lld, %s, ", (long long)output->row_bytes, output->by_example ? "true" : "false");
+    put_place(h, &output->eval);
+    put_place(h, &output->tail);
+    put_string(h, output->where);
     put(h, "},\n");
   }
   put(h, "};\n");
@@ -415,6 +443,7 @@ void cg_host_put_tables(const struct cg_host *h, const char *const *names) {
   uint32_t launches = put_launches(h);
   put_gemms(h);
   put_inputs(h);
+  put_output_table(h);
   put_datasets(h);
   put_variables(h);
   put_contributions(h);
@@ -423,6 +452,7 @@ void cg_host_put_tables(const struct cg_host *h, const char *const *names) {
   put_texts(h);
   put_train(h);
   put_table_ref(h, "inputs", t->input_count);
+  put_table_ref(h, "outputs", t->output_count);
   put_table_ref(h, "datasets", t->dataset_count);
   put_table_ref(h, "variables", t->variable_count);
   put(h, "    .variables_bytes = %lld,\n", (long long)t->variables_bytes);
@@ -438,5 +468,7 @@ void cg_host_put_tables(const struct cg_host *h, const char *const *names) {
   put_part(h, "update", DTG_PLAN_UPDATE, names, 0);
   put_part(h, "eval", DTG_PLAN_EVAL, names, shard_batch);
   put_part(h, "tail", DTG_PLAN_TAIL, names, 1);
-  put(h, "};\n\nint main(int argc, char **argv) { return dtr_main(&program, argc, argv); }\n");
+  put(h, "};\n\n#ifdef DTR_LIBRARY /* behind dtg_model.h */\n"
+         "const struct dtr_program *const dtr_library_program = &program;\n#else\n"
+         "int main(int argc, char **argv) { return dtr_main(&program, argc, argv); }\n#endif\n");
 }

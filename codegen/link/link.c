@@ -147,15 +147,25 @@ static bool run_compiler(struct dtg_ctx *ctx, const char *folder,
   return good;
 }
 
-static bool compile(struct dtg_ctx *ctx, const struct cg_link_input *in) {
+// The library has the functions of dtg_model.h and no other names, and uses its own.
+static void add_library_words(struct dtg_ctx *ctx, struct argument_list *list,
+                              const struct cg_link_input *in) {
+  add_words(ctx, list, "-DDTR_LIBRARY -fPIC -shared -Wl,-Bsymbolic -Wl,-u,dtg_model_load");
+  add(list, dtg_arena_printf(&ctx->arena, "-Wl,--version-script=%s/library.map", in->include_dir));
+  add(list, dtg_arena_printf(&ctx->arena, "-Wl,-soname,lib%s.so", in->name));
+}
+
+static bool compile(struct dtg_ctx *ctx, const struct cg_link_input *in, bool library) {
   struct argument_list list = {0};
   const char *compiler = getenv("CC");
   add(&list, compiler && *compiler ? compiler : "cc");
   add_words(ctx, &list, "-std=gnu11 -O1 -pipe");
+  if (library)
+    add_library_words(ctx, &list, in);
   add(&list, dtg_arena_printf(&ctx->arena, "-I%s", in->include_dir));
   add(&list, source_dir_flag(ctx, in->source_dir));
   add_words(ctx, &list, "-Wl,--build-id=none -o");
-  add(&list, dtg_arena_printf(&ctx->arena, "./%s", in->name));
+  add(&list, dtg_arena_printf(&ctx->arena, library ? "./lib%s.so" : "./%s", in->name));
   add(&list, dtg_arena_printf(&ctx->arena, "./%s.c", in->name));
   if (in->object_size)
     add(&list, dtg_arena_printf(&ctx->arena, "./%s.kernels.o", in->name));
@@ -177,5 +187,5 @@ bool cg_link(struct dtg_ctx *ctx, const struct cg_link_input *in) {
   const char *kernels = kernel_file(ctx, in);
   if (in->object_size && !write_file(ctx, kernels, in->object, in->object_size))
     return false;
-  return compile(ctx, in);
+  return compile(ctx, in, false) && (!in->library || compile(ctx, in, true));
 }

@@ -17,7 +17,8 @@ struct cg_link_input {
   const void *object; // the kernels; size 0: none
   size_t object_size;
   const char *source_dir;  // folder of the model file relative to `folder`, for data look-up
-  const char *include_dir; // holds dtr_abi.h
+  const char *include_dir; // holds dtr_abi.h and library.map
+  bool library;            // write lib`name`.so too
   const char *runtime;     // path of libdtgrt.a
 };
 

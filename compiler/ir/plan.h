@@ -62,6 +62,7 @@ struct dtg_plan_function {
   const struct dtg_groups *groups; /* of the graph */
   DTG_VEC(struct dtg_plan_buffer) buffers;
   DTG_VEC(struct dtg_plan_step) steps;
+  DTG_VEC(struct dtg_location) roots; /* of the graph's roots: where the value is afterwards */
   int64_t arena_bytes;     /* planned size */
   int64_t live_peak_bytes; /* largest live set: the lower bound */
   uint32_t live_peak_step;

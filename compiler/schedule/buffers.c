@@ -164,9 +164,20 @@ static struct dtg_location node_location(const struct dtg_schedule_state *state,
                            dtg_graph_node(state->function->graph, node));
 }
 
+static void locate_roots(struct dtg_schedule_state *state) {
+  const struct dtg_graph *graph = state->function->graph;
+  state->function->roots.len = 0;
+  for (size_t i = 0; i < graph->roots.len; i++) {
+    uint32_t base = dtg_links_base(state->groups->links, graph->roots.data[i].node);
+    struct dtg_location at = node_location(state, base);
+    dtg_vec_push(state->plan->arena, &state->function->roots, at);
+  }
+}
+
 void dtg_schedule_args(struct dtg_schedule_state *state) {
   struct dtg_plan_function *function = state->function;
   uint32_t scratch = 0;
+  locate_roots(state);
   for (size_t s = 0; s < function->steps.len; s++) {
     struct dtg_plan_step *step = &function->steps.data[s];
     const struct dtg_group *group = &state->groups->groups[step->group];

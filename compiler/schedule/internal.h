@@ -41,7 +41,7 @@ bool dtg_schedule_order(const struct dtg_schedule_state *state, uint32_t number,
 
 /* Fills buffers, live ranges and arena offsets of the function for an order. */
 void dtg_schedule_buffers(struct dtg_schedule_state *state, const uint32_t *order);
-/* Fills the arguments of the steps. */
+/* Fills the arguments of the steps, and where the roots are. */
 void dtg_schedule_args(struct dtg_schedule_state *state);
 
 /* Layouts. */

@@ -208,6 +208,32 @@ struct dtr_dataset {
   const char *where;
 };
 
+/* Where a value lies during or after a call. */
+enum dtr_space {
+  DTR_SPACE_ARENA,
+  DTR_SPACE_VARIABLE,
+  DTR_SPACE_CONTRIBUTION,
+  DTR_SPACE_SCALAR,
+  DTR_SPACE_FEED
+};
+struct dtr_place {
+  enum dtr_space space;
+  uint32_t index; /* feed: which input */
+  int64_t offset;
+};
+
+/* `output name = ...` of the model, computed by evaluation. */
+struct dtr_output {
+  const char *name;
+  enum dtr_dtype dtype;
+  uint32_t rank; /* of one example; of the whole value if it is none by example */
+  int64_t dims[DTR_MAX_RANK];
+  int64_t row_bytes;
+  bool by_example;             /* its first axis is the examples */
+  struct dtr_place eval, tail; /* after a call of the part */
+  const char *where;
+};
+
 /* A model input: a column of the data set in use, one row an example. */
 struct dtr_input {
   const char *name;
@@ -216,6 +242,7 @@ struct dtr_input {
   int64_t dims[DTR_MAX_RANK];
   int64_t row_bytes;
   const char *where;
+  bool needed; /* some output depends on it */
 };
 
 /* ---- replication (semantics.md 1-4): the maps of a strategy as families ----
@@ -269,7 +296,6 @@ struct dtr_slice {
  * owner holds (tile t = block t), or, with variable UINT32_MAX, all tiles on every owner (scalars).
  * `whole`: the kernel does not work by blocks: the one owner of `variable` (which has one slice)
  * runs all tiles. Launches stand in the order in which they run; phases never decrease. */
-enum dtr_space { DTR_SPACE_ARENA, DTR_SPACE_VARIABLE, DTR_SPACE_CONTRIBUTION, DTR_SPACE_SCALAR };
 struct dtr_update_buffer {
   enum dtr_space space;
   uint32_t index; /* variable: which one; contribution: which one; scalar: which of dtr_scalars */
@@ -348,6 +374,8 @@ struct dtr_program {
   struct dtr_train train;
   uint32_t input_count;
   const struct dtr_input *inputs;
+  uint32_t output_count;
+  const struct dtr_output *outputs;
   uint32_t dataset_count;
   const struct dtr_dataset *datasets;
   uint32_t variable_count;

@@ -56,6 +56,8 @@ static bool find_buffer(struct dtr_owner *owner, const struct dtr_update_buffer 
           share->offset - first * dtr_dtype_bytes(program->contributions[buffer->index].dtype);
     return share != NULL;
   }
+  case DTR_SPACE_FEED: /* an update has no rows */
+    break;
   }
   return false;
 }

@@ -75,10 +75,6 @@ refused 2 out/mlp --task worker/0 <<'END'
 error: --task is not built into this version
   hint: programs of this version run on one device of one machine
 END
-refused 2 out/mlp --predict=x <<'END'
-error: --predict is not built into this version
-  hint: programs of this version run on one device of one machine
-END
 
 # Outputs: no folder, no right, a folder, a device.
 mkdir closed folder && touch file && chmod 555 closed

@@ -119,3 +119,12 @@ bool ref_train(struct ref_driver *driver, const struct ref_job *job, const char 
     unlink(ref_checkpoint(driver, job->checkpoints, step));
   return ref_run(driver, arguments, ref_format(driver, "%s.txt", job->save), why);
 }
+
+bool ref_predict(struct ref_driver *driver, const struct ref_job *job, const char *data,
+                 const char **why) {
+  const char *arguments[] = {job->program, "--quiet",     "--threads", "1",      "--predict",
+                             data,         "--output",    job->save,   "--init", job->init,
+                             "--data-dir", job->data_dir, NULL};
+  unlink(job->save);
+  return ref_run(driver, arguments, ref_format(driver, "%s.txt", job->save), why);
+}

@@ -327,6 +327,21 @@ static bool check_gradient(const struct training *t, struct ref_verdict *verdict
   return true;
 }
 
+/* What the trained model gives for the first batch, by --predict from what the run has saved. */
+static void check_prediction(const struct training *t, struct ref_verdict *verdict) {
+  struct ref_job job = {.program = t->train,
+                        .init = work_file(t, "save.safetensors"),
+                        .data_dir = work_file(t, "."),
+                        .save = work_file(t, "predicted.safetensors")};
+  struct ref_tensors predicted;
+  const char *why;
+  if (ref_predict(t->driver, &job, "first", &why) &&
+      ref_tensors_read(t->driver, job.save, &predicted, &why))
+    compare(t, verdict, "eval_out", ref_tensors_find(&predicted, "eval_out"));
+  else
+    ref_fail(verdict, "%s", why);
+}
+
 /* Each step is a run of its own, so not all of them: what the others do shows in the losses and in
  * the parameters after them. */
 static void check_gradients(const struct training *t, struct ref_verdict *verdict) {
@@ -346,12 +361,13 @@ static void check(struct training *t) {
     return;
   if (!good)
     ref_fail(&verdict, "%s", why);
-  if (good && train(t, &verdict))
+  if (good && train(t, &verdict)) {
+    check_prediction(t, &verdict);
     check_gradients(t, &verdict);
+  }
   if (t->rates)
     compare(t, &verdict, "lr", t->rates);
   ref_end(&verdict);
-  ref_not_covered(t->driver, "eval_out of training", t->name, "waits for --predict");
 }
 
 /* ---- all ---- */

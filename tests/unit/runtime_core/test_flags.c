@@ -98,9 +98,16 @@ static void errors_are_clear(void **state) {
       {{"--task", "worker/0"},
        "--task is not built into this version",
        "programs of this version run on one device of one machine"},
-      {{"--predict=x"},
-       "--predict is not built into this version",
-       "programs of this version run on one device of one machine"},
+      {{"--predict=x", "--init", "i"},
+       "--predict needs --output",
+       "say where the outputs go: -o FILE.safetensors"},
+      {{"--predict=x", "-o", "y"},
+       "--predict needs --init or --resume",
+       "say where the parameters are: --init FILE, or --resume with --checkpoint-dir DIR"},
+      {{"-o", "y"}, "--output needs --predict", "say what the outputs are of: --predict DATA"},
+      {{"--predict=x", "-o", "y", "--steps=3"},
+       "--predict and --steps exclude each other",
+       "a prediction computes outputs and nothing else: leave --steps out"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct dtr_flags flags;
