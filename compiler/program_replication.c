@@ -180,7 +180,7 @@ static uint32_t first_update_launch(const struct dtg_plan *plan) {
   size_t count = 0;
   for (int i = 0; i < DTG_PLAN_UPDATE; i++)
     if (plan->functions[i].graph)
-      count += plan->functions[i].steps.len;
+      count += dtg_plan_launch_count(&plan->functions[i]);
   return (uint32_t)count;
 }
 

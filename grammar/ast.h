@@ -192,17 +192,19 @@ struct dtg_ast_parameter {
 // ---- bodies ----
 
 enum dtg_ast_stmt_kind {
-  DTG_STMT_ASSIGN, // name = value
-  DTG_STMT_LABEL,  // label: call
-  DTG_STMT_PARAM,  // param name: type ~ initializer
-  DTG_STMT_STATE,  // state name: type ~ initializer
-  DTG_STMT_UPDATE, // update name = value by rule
-  DTG_STMT_FOR,    // for name in first..end { body }
-  DTG_STMT_IF,     // if condition { } else { }
-  DTG_STMT_RETURN, // return value
-  DTG_STMT_LOSS,   // loss = value: in a model; elsewhere `loss` is a plain name (ASSIGN)
-  DTG_STMT_METRIC, // metric name = value
-  DTG_STMT_OUTPUT, // output name = value
+  DTG_STMT_ASSIGN,  // name = value
+  DTG_STMT_LABEL,   // label: call
+  DTG_STMT_PARAM,   // param name: type ~ initializer
+  DTG_STMT_STATE,   // state name: type ~ initializer
+  DTG_STMT_UPDATE,  // update name = value by rule
+  DTG_STMT_FOR,     // for name in first..end { body }
+  DTG_STMT_SCAN,    // scan name in first..end [recompute] { body }: a loop at run time
+  DTG_STMT_COLLECT, // collect name = value: in a loop; stacks the values of its iterations
+  DTG_STMT_IF,      // if condition { } else { }
+  DTG_STMT_RETURN,  // return value
+  DTG_STMT_LOSS,    // loss = value: in a model; elsewhere `loss` is a plain name (ASSIGN)
+  DTG_STMT_METRIC,  // metric name = value
+  DTG_STMT_OUTPUT,  // output name = value
 };
 
 enum dtg_ast_update_by {
@@ -220,10 +222,11 @@ struct dtg_ast_body {
 struct dtg_ast_stmt {
   enum dtg_ast_stmt_kind kind;
   struct dtg_span span;
-  // ASSIGN, PARAM, STATE, UPDATE, METRIC, OUTPUT; FOR: the loop variable; LOSS: the word itself
+  // ASSIGN, PARAM, STATE, UPDATE, METRIC, OUTPUT, COLLECT; FOR, SCAN: the loop variable; LOSS: the
+  // word itself
   struct dtg_ast_name name;
   union {
-    struct dtg_ast_expr *value; // ASSIGN, RETURN, LOSS, METRIC, OUTPUT
+    struct dtg_ast_expr *value; // ASSIGN, COLLECT, RETURN, LOSS, METRIC, OUTPUT
     struct {
       struct dtg_ast_label *label;
       struct dtg_ast_expr *call; // kind CALL
@@ -236,9 +239,10 @@ struct dtg_ast_stmt {
       struct dtg_ast_expr *value;
       enum dtg_ast_update_by by;
     } update;
-    struct {
+    struct {                            // FOR, SCAN
       struct dtg_ast_expr *first, *end; // end is exclusive
       struct dtg_ast_body *body;
+      bool recompute; // SCAN: the backward pass computes the body again
     } for_in;
     struct {
       struct dtg_ast_expr *condition;

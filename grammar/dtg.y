@@ -73,6 +73,7 @@ static struct dtg_ast_name name_of(struct dtg_lexed token)
   struct dtg_list_imports *imports;
   struct dtg_ast_import_name import_name;
   struct dtg_ast_item *item;
+  bool flag;
 }
 
 /* In the order of tokens.def, which the end of this file asserts. */
@@ -82,6 +83,7 @@ static struct dtg_ast_name name_of(struct dtg_lexed token)
 %token PLUS MINUS STAR SLASH PERCENT AT POWER LT LE GT GE EQ NE
 %token IMPORT CONST <token>FN FOR IN IF THEN ELSE RETURN AND OR NOT <token>TRUE <token>FALSE BY
 %token <token> AS LAYER MODEL OPTIMIZER DATA TRAIN STRATEGY PARAM STATE UPDATE METRIC OUTPUT
+%token <token> SCAN COLLECT RECOMPUTE
 %token REPLICATE IN_GRAPH BETWEEN_GRAPH OVER PARAMS ON BALANCE BYTES ROUND_ROBIN SPLIT MIRRORED
 %token SHARDED SYNC ASYNC BACKUP STALENESS PLACE PREFER
 %token RESYNC INVALID
@@ -100,6 +102,7 @@ static struct dtg_ast_name name_of(struct dtg_lexed token)
 %type <dim> dim
 %type <body> body stmts else
 %type <stmt> stmt if_stmt
+%type <flag> recompute
 %type <label> label
 %type <expr> initializer
 %type <entries> entries
@@ -165,7 +168,7 @@ name
 
 soft_word
   : AS | LAYER | MODEL | OPTIMIZER | DATA | TRAIN | STRATEGY | PARAM | STATE | UPDATE | METRIC
-  | OUTPUT
+  | OUTPUT | SCAN | COLLECT | RECOMPUTE
   ;
 
 /* ---- imports ---- */
@@ -267,6 +270,12 @@ stmt
       { $$ = dtg_node_update(parser, @$, $2, $4, $5); }
   | FOR name IN expr RANGE expr body
       { $$ = dtg_node_for(parser, @$, $2, $4, $6, $7); }
+  | SCAN name IN expr RANGE expr recompute body
+      { $$ = dtg_node_for(parser, @$, $2, $4, $6, $8);
+        $$->kind = DTG_STMT_SCAN;
+        $$->for_in.recompute = $7; }
+  | COLLECT name ASSIGN expr
+      { $$ = dtg_node_value_stmt(parser, DTG_STMT_COLLECT, @$, $2, $4); }
   | if_stmt
   | RETURN expr
       { $$ = dtg_node_value_stmt(parser, DTG_STMT_RETURN, @$, NO_NAME, $2); }
@@ -274,6 +283,11 @@ stmt
       { $$ = dtg_node_value_stmt(parser, DTG_STMT_METRIC, @$, $2, $4); }
   | OUTPUT name ASSIGN expr
       { $$ = dtg_node_value_stmt(parser, DTG_STMT_OUTPUT, @$, $2, $4); }
+  ;
+
+recompute
+  : %empty    { $$ = false; }
+  | RECOMPUTE { $$ = true; }
   ;
 
 if_stmt: IF expr body else { $$ = dtg_node_if_stmt(parser, @$, $2, $3, $4); };

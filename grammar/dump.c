@@ -300,13 +300,13 @@ static void dump_label_stmt(struct dump *dump, const struct dtg_ast_stmt *stmt) 
 }
 
 static void dump_for(struct dump *dump, const struct dtg_ast_stmt *stmt) {
-  open_node(dump, "for", stmt->span);
+  open_node(dump, stmt->kind == DTG_STMT_SCAN ? "scan" : "for", stmt->span);
   put_name(dump, stmt->name);
   space(dump);
   dump_expr(dump, stmt->for_in.first);
   space(dump);
   dump_expr(dump, stmt->for_in.end);
-  dump_body(dump, "do", stmt->for_in.body);
+  dump_body(dump, stmt->for_in.recompute ? "recompute" : "do", stmt->for_in.body);
 }
 
 static void dump_if_stmt(struct dump *dump, const struct dtg_ast_stmt *stmt) {
@@ -336,6 +336,7 @@ static void dump_stmt(struct dump *dump, const struct dtg_ast_stmt *stmt) {
     dump_update(dump, stmt);
     break;
   case DTG_STMT_FOR:
+  case DTG_STMT_SCAN:
     dump_for(dump, stmt);
     break;
   case DTG_STMT_IF:
@@ -346,6 +347,9 @@ static void dump_stmt(struct dump *dump, const struct dtg_ast_stmt *stmt) {
     break;
   case DTG_STMT_LOSS:
     dump_value_stmt(dump, "loss", stmt, false);
+    break;
+  case DTG_STMT_COLLECT:
+    dump_value_stmt(dump, "collect", stmt, true);
     break;
   case DTG_STMT_METRIC:
     dump_value_stmt(dump, "metric", stmt, true);

@@ -184,13 +184,14 @@ static void put_update(struct dtg_format *format, const struct dtg_ast_stmt *stm
 }
 
 static void put_for(struct dtg_format *format, const struct dtg_ast_stmt *stmt) {
-  dtg_format_puts(format, "for ");
+  dtg_format_puts(format, stmt->kind == DTG_STMT_SCAN ? "scan " : "for ");
   dtg_format_puts(format, stmt->name.text);
   dtg_format_puts(format, " in ");
   dtg_format_expr(format, stmt->for_in.first, DTG_LEVEL_ANY, 2);
   dtg_format_puts(format, "..");
-  dtg_format_expr(format, stmt->for_in.end, DTG_LEVEL_ANY, 2);
-  dtg_format_puts(format, " ");
+  const char *rest = stmt->for_in.recompute ? " recompute " : " ";
+  dtg_format_expr(format, stmt->for_in.end, DTG_LEVEL_ANY, strlen(rest) + 1);
+  dtg_format_puts(format, rest);
   put_body(format, stmt->for_in.body);
 }
 
@@ -230,6 +231,7 @@ static void put_stmt(struct dtg_format *format, const struct dtg_ast_stmt *stmt)
     put_update(format, stmt);
     break;
   case DTG_STMT_FOR:
+  case DTG_STMT_SCAN:
     put_for(format, stmt);
     break;
   case DTG_STMT_IF:
@@ -241,6 +243,9 @@ static void put_stmt(struct dtg_format *format, const struct dtg_ast_stmt *stmt)
     break;
   case DTG_STMT_LOSS:
     put_value(format, "", "loss", stmt->value);
+    break;
+  case DTG_STMT_COLLECT:
+    put_value(format, "collect ", stmt->name.text, stmt->value);
     break;
   case DTG_STMT_METRIC:
     put_value(format, "metric ", stmt->name.text, stmt->value);

@@ -36,7 +36,7 @@ static void find_losses(struct dtg_ast_body *body) {
     struct dtg_ast_stmt *stmt = body->stmts.data[i];
     if (stmt->kind == DTG_STMT_ASSIGN && strcmp(stmt->name.text, "loss") == 0) {
       stmt->kind = DTG_STMT_LOSS;
-    } else if (stmt->kind == DTG_STMT_FOR) {
+    } else if (stmt->kind == DTG_STMT_FOR || stmt->kind == DTG_STMT_SCAN) {
       find_losses(stmt->for_in.body);
     } else if (stmt->kind == DTG_STMT_IF) {
       find_losses(stmt->if_else.then_body);

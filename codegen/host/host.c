@@ -1,4 +1,5 @@
 #include "codegen/host/internal.h"
+#include "compiler/ir/group.h"
 
 #include <string.h>
 
@@ -56,9 +57,8 @@ const char *cg_host_location_name(const struct cg_host *h, int function,
   }
 }
 
-static void put_location(const struct cg_host *h, int function, const struct dtg_location *at) {
+static void put_place(const struct cg_host *h, const struct dtg_location *at) {
   static const char *const scalars[] = {"step", "updates", "total_steps", "shard", "seed"};
-  const char *name = cg_host_location_name(h, function, at);
   switch (at->space) {
   case DTG_SPACE_ARENA:
     dtg_strbuf_printf(h->out, "a + %lld", (long long)at->offset);
@@ -75,14 +75,44 @@ static void put_location(const struct cg_host *h, int function, const struct dtg
   case DTG_SPACE_SCALAR:
     dtg_strbuf_printf(h->out, "(char *)&f->scalars->%s", scalars[at->index]);
     break;
+  case DTG_SPACE_ITERATION:
+    dtg_strbuf_printf(h->out, "(char *)&i%u", at->index);
+    break;
   }
+}
+
+// In a loop: n0 counts the iterations of the outermost one, i0 is the number that its body sees.
+static void put_location(const struct cg_host *h, int function, const struct dtg_location *at) {
+  const char *name = cg_host_location_name(h, function, at);
+  int choices = 0;
+  for (const struct dtg_move *move = at->moves; move; move = move->next) {
+    if (move->kind == DTG_MOVE_STRIDE)
+      continue;
+    bool first = move->kind == DTG_MOVE_FIRST;
+    dtg_strbuf_printf(h->out, first ? "(n%u == 0 ? " : "(n%u %% 2 != 0 ? ", move->depth);
+    put_location(h, function, &move->other);
+    dtg_strbuf_puts(h->out, " : ");
+    choices++;
+  }
+  put_place(h, at);
+  for (const struct dtg_move *move = at->moves; move; move = move->next)
+    if (move->kind == DTG_MOVE_STRIDE)
+      dtg_strbuf_printf(h->out, " + i%u * %lld", move->depth, (long long)move->stride);
   if (name)
     dtg_strbuf_printf(h->out, " /* %s */", name);
+  for (; choices > 0; choices--)
+    dtg_strbuf_putc(h->out, ')');
+}
+
+static void indent(const struct cg_host *h) {
+  for (uint32_t i = 0; i < h->depth; i++)
+    dtg_strbuf_puts(h->out, "  ");
 }
 
 static void put_launch_comment(const struct cg_host *h, const struct dtg_plan_function *function,
                                const struct dtg_plan_step *step, const struct cg_kernel *kernel) {
   const struct dtg_node *subject = cg_host_subject(function, step);
+  indent(h);
   dtg_strbuf_puts(h->out, "  /* ");
   cg_host_put_title(h, subject, kernel);
   const char *where = subject ? dtg_span_short(h->arena, h->in->sources, subject->span) : "";
@@ -93,6 +123,7 @@ static void put_launch_comment(const struct cg_host *h, const struct dtg_plan_fu
 
 static void put_gemm(const struct cg_host *h, int function, uint32_t launch,
                      const struct dtg_plan_step *step) {
+  indent(h);
   dtg_strbuf_printf(h->out, "  dtr_gemm_run(f, %u, %u", launch, h->gemm_index[step->kernel]);
   for (size_t i = 0; i < step->args.len; i++) {
     dtg_strbuf_puts(h->out, ", ");
@@ -105,6 +136,7 @@ static void put_gemm(const struct cg_host *h, int function, uint32_t launch,
 
 static void put_loops(const struct cg_host *h, int function, uint32_t launch,
                       const struct dtg_plan_step *step, const struct cg_kernel *kernel) {
+  indent(h);
   dtg_strbuf_printf(h->out, "  dtr_kernel(f, %u, %s, (char *[]){", launch, kernel->name);
   for (size_t i = 0; i < step->args.len; i++) {
     if (i)
@@ -114,40 +146,87 @@ static void put_loops(const struct cg_host *h, int function, uint32_t launch,
   dtg_strbuf_printf(h->out, "}, %lld);\n", (long long)kernel->tiles);
 }
 
-static bool uses(const struct dtg_plan_function *function, enum dtg_space space) {
-  for (size_t s = 0; s < function->steps.len; s++)
-    for (size_t i = 0; i < function->steps.data[s].args.len; i++)
-      if (function->steps.data[s].args.data[i].space == space)
+static bool location_uses(const struct dtg_location *at, enum dtg_space space) {
+  bool used = at->space == space;
+  for (const struct dtg_move *move = at->moves; move; move = move->next)
+    used = used || (move->kind != DTG_MOVE_STRIDE && location_uses(&move->other, space));
+  return used;
+}
+
+static bool uses(const struct dtg_launch_list *launches, enum dtg_space space) {
+  for (size_t s = 0; s < launches->list.len; s++)
+    for (size_t i = 0; i < launches->list.data[s].step->args.len; i++)
+      if (location_uses(&launches->list.data[s].step->args.data[i], space))
         return true;
   return false;
 }
 
-static void put_function(const struct cg_host *h, int index, uint32_t *launch) {
-  const struct dtg_plan_function *function = &h->in->plan->functions[index];
-  dtg_strbuf_printf(h->out, "\n/* %s: %s. Arena %lld bytes, largest live set %lld. */\n",
-                    function_names[index], function_docs[index], (long long)function->arena_bytes,
-                    (long long)function->live_peak_bytes);
-  dtg_strbuf_printf(h->out, "static void %s(struct dtr_frame *f) {\n", function_names[index]);
-  bool gemm = false;
-  for (size_t s = 0; s < function->steps.len; s++)
-    gemm |= h->in->plan->kernels.data[function->steps.data[s].kernel]->kind == CG_KERNEL_GEMM;
-  if (uses(function, DTG_SPACE_ARENA) || gemm)
-    dtg_strbuf_puts(h->out, "  char *const a = f->arena;\n");
-  if (uses(function, DTG_SPACE_VARIABLE))
-    dtg_strbuf_puts(h->out, "  char *const v = f->variables;\n");
-  if (uses(function, DTG_SPACE_CONTRIBUTION))
-    dtg_strbuf_puts(h->out, "  char *const c = f->contribution;\n");
-  if (function->steps.len == 0)
-    dtg_strbuf_puts(h->out, "  (void)f;\n");
-  for (size_t s = 0; s < function->steps.len; s++, ++*launch) {
+static void put_steps(struct cg_host *h, int index, const struct dtg_plan_function *function,
+                      uint32_t *launch);
+
+static void put_loop(struct cg_host *h, int index, const struct dtg_plan_function *function,
+                     const struct dtg_plan_step *step, uint32_t *launch) {
+  const struct dtg_plan_loop *loop = step->loop;
+  const struct dtg_node *scan =
+      dtg_graph_node(function->graph, function->groups->groups[step->group].members[0]);
+  unsigned d = loop->depth;
+  long long count = (long long)loop->count;
+  const char *where = dtg_span_short(h->arena, h->in->sources, scan->span);
+  indent(h);
+  dtg_strbuf_printf(h->out, "  /* %s%slooped %lld times%s%s */\n", scan->path,
+                    *scan->path ? ": " : "", count, *where ? " -- " : "", where);
+  indent(h);
+  if (loop->reverse)
+    dtg_strbuf_printf(h->out, "  for (int64_t n%u = 0, i%u = %lld; n%u < %lld; n%u++, i%u--) {\n",
+                      d, d, count - 1, d, count, d, d);
+  else
+    dtg_strbuf_printf(h->out, "  for (int64_t n%u = 0, i%u = 0; n%u < %lld; n%u++, i%u++) {\n", d,
+                      d, d, count, d, d);
+  h->depth++;
+  put_steps(h, index, &loop->body, launch);
+  h->depth--;
+  indent(h);
+  dtg_strbuf_puts(h->out, "  }\n");
+}
+
+static void put_steps(struct cg_host *h, int index, const struct dtg_plan_function *function,
+                      uint32_t *launch) {
+  for (size_t s = 0; s < function->steps.len; s++) {
     const struct dtg_plan_step *step = &function->steps.data[s];
+    if (step->loop) {
+      put_loop(h, index, function, step, launch);
+      continue;
+    }
     const struct cg_kernel *kernel = h->in->plan->kernels.data[step->kernel];
     put_launch_comment(h, function, step, kernel);
     if (kernel->kind == CG_KERNEL_GEMM)
       put_gemm(h, index, *launch, step);
     else
       put_loops(h, index, *launch, step, kernel);
+    ++*launch;
   }
+}
+
+static void put_function(struct cg_host *h, int index, uint32_t *launch) {
+  const struct dtg_plan_function *function = &h->in->plan->functions[index];
+  dtg_strbuf_printf(h->out, "\n/* %s: %s. Arena %lld bytes, largest live set %lld. */\n",
+                    function_names[index], function_docs[index], (long long)function->arena_bytes,
+                    (long long)function->live_peak_bytes);
+  dtg_strbuf_printf(h->out, "static void %s(struct dtr_frame *f) {\n", function_names[index]);
+  bool gemm = false;
+  struct dtg_launch_list launches = {0};
+  dtg_plan_launches(h->arena, function, &launches);
+  for (size_t s = 0; s < launches.list.len; s++)
+    gemm |= h->in->plan->kernels.data[launches.list.data[s].step->kernel]->kind == CG_KERNEL_GEMM;
+  if (uses(&launches, DTG_SPACE_ARENA) || gemm)
+    dtg_strbuf_puts(h->out, "  char *const a = f->arena;\n");
+  if (uses(&launches, DTG_SPACE_VARIABLE))
+    dtg_strbuf_puts(h->out, "  char *const v = f->variables;\n");
+  if (uses(&launches, DTG_SPACE_CONTRIBUTION))
+    dtg_strbuf_puts(h->out, "  char *const c = f->contribution;\n");
+  if (function->steps.len == 0)
+    dtg_strbuf_puts(h->out, "  (void)f;\n");
+  put_steps(h, index, function, launch);
   dtg_strbuf_puts(h->out, "}\n");
 }
 

@@ -10,6 +10,7 @@ struct cg_host {
   struct dtg_arena *arena;
   uint32_t *gemm_index; // per kernel of the plan: its row in the table of products
   uint32_t gemm_count;
+  uint32_t depth; // loops around what is written
 };
 
 const struct dtg_node *cg_host_subject(const struct dtg_plan_function *function,

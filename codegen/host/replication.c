@@ -85,7 +85,7 @@ static const char *kernel_name(const struct cg_host *h, uint32_t launch) {
   const struct dtg_plan *plan = h->in->plan;
   for (int i = 0; i < DTG_PLAN_UPDATE; i++)
     if (plan->functions[i].graph)
-      launch -= (uint32_t)plan->functions[i].steps.len;
+      launch -= (uint32_t)dtg_plan_launch_count(&plan->functions[i]);
   return plan->kernels.data[plan->functions[DTG_PLAN_UPDATE].steps.data[launch].kernel]->name;
 }
 

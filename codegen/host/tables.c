@@ -74,19 +74,19 @@ static const struct dtg_node *checked_node(const struct dtg_plan_function *funct
 
 // A kernel shared by several launches has the buffer names of the first: this launch's node knows
 // better.
-static const char *output_name(const struct cg_host *h, int function,
-                               const struct dtg_plan_step *step, uint32_t buffer) {
-  const char *name = cg_host_location_name(h, function, &step->args.data[buffer]);
+static const char *output_name(const struct cg_host *h, int index, const struct dtg_launch *launch,
+                               uint32_t buffer) {
+  const struct dtg_plan_step *step = launch->step;
+  const char *name = cg_host_location_name(h, index, &step->args.data[buffer]);
   if (name)
     return name;
   if (buffer >= step->nodes.len || step->nodes.data[buffer] == DTG_NO_NODE)
     return "";
-  const struct dtg_node *node =
-      dtg_graph_node(h->in->plan->functions[function].graph, step->nodes.data[buffer]);
+  const struct dtg_node *node = dtg_graph_node(launch->function->graph, step->nodes.data[buffer]);
   return node->name ? node->name : node->op->name;
 }
 
-static void put_outputs(const struct cg_host *h, int function, const struct dtg_plan_step *step,
+static void put_outputs(const struct cg_host *h, int index, const struct dtg_launch *launch,
                         const struct cg_kernel *kernel) {
   uint32_t count = 0;
   struct dtg_strbuf text = {0};
@@ -94,7 +94,7 @@ static void put_outputs(const struct cg_host *h, int function, const struct dtg_
     const struct cg_buffer *buffer = &kernel->buffers.data[b];
     if (!buffer->written || buffer->elements == 0)
       continue;
-    const char *name = output_name(h, function, step, b);
+    const char *name = output_name(h, index, launch, b);
     dtg_strbuf_printf(&text, "%s{%u, %s, %lld, \"%s\"}", count ? ", " : "", b,
                       dtype_names[buffer->dtype], (long long)buffer->elements, name);
     count++;
@@ -103,8 +103,9 @@ static void put_outputs(const struct cg_host *h, int function, const struct dtg_
   dtg_strbuf_free(&text);
 }
 
-static void put_launch(const struct cg_host *h, int index, const struct dtg_plan_step *step) {
-  const struct dtg_plan_function *function = &h->in->plan->functions[index];
+static void put_launch(const struct cg_host *h, int index, const struct dtg_launch *launch) {
+  const struct dtg_plan_function *function = launch->function;
+  const struct dtg_plan_step *step = launch->step;
   const struct cg_kernel *kernel = h->in->plan->kernels.data[step->kernel];
   const struct dtg_node *subject = cg_host_subject(function, step);
   struct dtg_strbuf title = {0};
@@ -122,7 +123,7 @@ static void put_launch(const struct cg_host *h, int index, const struct dtg_plan
   const struct dtg_node *check = checked_node(function, step);
   put_string(h, check ? dtg_node_string(check, "what", "value") : NULL);
   put(h, ", %lld, ", check ? (long long)dtg_node_int(check, "limit", 0) : 0);
-  put_outputs(h, index, step, kernel);
+  put_outputs(h, index, launch, kernel);
   put(h, "},\n");
 }
 
@@ -131,8 +132,11 @@ static uint32_t put_launches(const struct cg_host *h) {
   put(h, "\nstatic const struct dtr_kernel_desc launches[] = {\n");
   for (int i = 0; i < DTG_PLAN_FUNCTIONS; i++) {
     const struct dtg_plan_function *function = &h->in->plan->functions[i];
-    for (size_t s = 0; function->graph && s < function->steps.len; s++, count++)
-      put_launch(h, i, &function->steps.data[s]);
+    struct dtg_launch_list launches = {0};
+    if (function->graph)
+      dtg_plan_launches(h->arena, function, &launches);
+    for (size_t s = 0; s < launches.list.len; s++, count++)
+      put_launch(h, i, &launches.list.data[s]);
   }
   if (count == 0)
     put(h, "    {0},\n");
@@ -141,21 +145,30 @@ static uint32_t put_launches(const struct cg_host *h) {
 }
 
 // Scratch of a product: the plan's buffer behind A, B and C.
+static int64_t scratch_of(const struct dtg_plan_function *function, uint32_t kernel) {
+  int64_t bytes = 0;
+  for (size_t s = 0; s < function->steps.len; s++) {
+    const struct dtg_plan_step *step = &function->steps.data[s];
+    int64_t inner = step->loop ? scratch_of(&step->loop->body, kernel) : 0;
+    bytes = inner > bytes ? inner : bytes;
+    if (step->loop || step->kernel != kernel || step->args.len < 4)
+      continue;
+    for (size_t b = 0; b < function->buffers.len; b++) {
+      const struct dtg_plan_buffer *buffer = &function->buffers.data[b];
+      if (buffer->node == DTG_NO_NODE && buffer->at.offset == step->args.data[3].offset &&
+          buffer->first_step <= s && s <= buffer->last_step && buffer->bytes > bytes)
+        bytes = buffer->bytes;
+    }
+  }
+  return bytes;
+}
+
 static int64_t scratch_bytes(const struct dtg_plan *plan, uint32_t kernel) {
   int64_t bytes = 0;
   for (int i = 0; i < DTG_PLAN_FUNCTIONS; i++) {
     const struct dtg_plan_function *function = &plan->functions[i];
-    for (size_t s = 0; function->graph && s < function->steps.len; s++) {
-      const struct dtg_plan_step *step = &function->steps.data[s];
-      if (step->kernel != kernel || step->args.len < 4)
-        continue;
-      for (size_t b = 0; b < function->buffers.len; b++) {
-        const struct dtg_plan_buffer *buffer = &function->buffers.data[b];
-        if (buffer->node == DTG_NO_NODE && buffer->at.offset == step->args.data[3].offset &&
-            buffer->first_step <= s && s <= buffer->last_step && buffer->bytes > bytes)
-          bytes = buffer->bytes;
-      }
-    }
+    int64_t own = function->graph ? scratch_of(function, kernel) : 0;
+    bytes = own > bytes ? own : bytes;
   }
   return bytes;
 }

@@ -145,7 +145,7 @@ static bool cg_store_is_aligned(const struct cg_emit *emit, const struct cg_addr
 static bool cg_store_streams(const struct cg_emit *emit, const struct cg_address *address) {
   const struct cg_buffer *buffer = &emit->kernel->buffers.data[address->buffer];
   int64_t size = (int64_t)dtg_dtype_size(buffer->dtype);
-  return !buffer->read && buffer->may_alias == CG_NO_VALUE &&
+  return !buffer->read && !buffer->unaligned && buffer->may_alias == CG_NO_VALUE &&
          buffer->elements * size >= cg_stream_bytes && emit->lanes * size <= CG_BUFFER_ALIGN &&
          emit->lanes * size >= 16 && cg_store_is_aligned(emit, address);
 }

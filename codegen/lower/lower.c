@@ -32,11 +32,20 @@ static void note_aliases(struct cg_kernel *kernel, const struct dtg_plan_step *s
   for (size_t i = 0; i < kernel->buffers.len; i++) {
     for (uint32_t k = 0; k < i && kernel->buffers.data[i].written; k++) {
       const struct dtg_location *a = &step->args.data[i], *b = &step->args.data[k];
-      if (!kernel->buffers.data[k].written && a->space == b->space && a->index == b->index &&
-          a->offset == b->offset)
+      if (!kernel->buffers.data[k].written && !a->moves && !b->moves && a->space == b->space &&
+          a->index == b->index && a->offset == b->offset)
         kernel->buffers.data[i].may_alias = k;
     }
   }
+}
+
+/* In some iteration it lies at no multiple of what buffers lie at. */
+static bool is_unaligned(const struct dtg_location *at) {
+  for (const struct dtg_move *move = at->moves; move; move = move->next) {
+    if (move->kind == DTG_MOVE_STRIDE ? move->stride % 64 != 0 : is_unaligned(&move->other))
+      return true;
+  }
+  return false;
 }
 
 static void add_buffers(const struct cg_lowering *it, struct cg_kernel *kernel,
@@ -45,6 +54,7 @@ static void add_buffers(const struct cg_lowering *it, struct cg_kernel *kernel,
     const struct dtg_nest_buffer *buffer = &group->buffers.data[i];
     cg_buffer_add(kernel, buffer_name(it->function->graph, buffer), buffer->type.dtype,
                   dtg_shape_count(&buffer->type.shape), buffer->read, buffer->written);
+    kernel->buffers.data[i].unaligned = is_unaligned(&step->args.data[i]);
   }
   note_aliases(kernel, step);
 }
@@ -73,6 +83,8 @@ static struct cg_kernel *lower_step(const struct cg_lowering *it,
   case DTG_GROUP_ASSEMBLE:
     cg_lower_assemble(kernel, graph, group);
     break;
+  case DTG_GROUP_SCAN:
+    dtg_bug("a loop is no kernel");
   case DTG_GROUP_TREE:
     cg_lower_tree(kernel, graph, group);
     break;
@@ -119,8 +131,11 @@ bool cg_lower(struct dtg_ctx *ctx, struct dtg_plan *plan) {
     it.split = i == DTG_PLAN_UPDATE && it.function->graph
                    ? dtg_update_split_new(plan->arena, plan->module, it.function->groups)
                    : NULL;
-    for (size_t s = 0; s < plan->functions[i].steps.len; s++) {
-      struct dtg_plan_step *step = &plan->functions[i].steps.data[s];
+    struct dtg_launch_list launches = {0};
+    dtg_plan_launches(plan->arena, &plan->functions[i], &launches);
+    for (size_t s = 0; s < launches.list.len; s++) {
+      struct dtg_plan_step *step = launches.list.data[s].step;
+      it.function = launches.list.data[s].function;
       const struct dtg_group *group = &it.function->groups->groups[step->group];
       step->kernel =
           share(&it, lower_step(&it, step), cg_lower_label(plan->arena, it.function->graph, group));

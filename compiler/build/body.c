@@ -14,8 +14,8 @@ static void name_node(struct dtg_build *b, const struct dtg_value *value, const 
     node->name = name;
 }
 
-static void bind(struct dtg_build *b, struct dtg_build_env *env, const char *name,
-                 struct dtg_value value) {
+void dtg_build_bind(struct dtg_build *b, struct dtg_build_env *env, const char *name,
+                    struct dtg_value value) {
   struct dtg_binding *old = dtg_env_find(env, name);
   if (old)
     old->value = value;
@@ -31,7 +31,7 @@ static void run_assign(struct dtg_build *b, struct dtg_build_env *env,
   struct dtg_value value = dtg_build_eval_named(b, env, stmt->value, &naming);
   if (stmt->value->kind != DTG_EXPR_NAME)
     name_node(b, &value, stmt->name.text);
-  bind(b, env, stmt->name.text, value);
+  dtg_build_bind(b, env, stmt->name.text, value);
 }
 
 static void run_label(struct dtg_build *b, struct dtg_build_env *env,
@@ -42,7 +42,7 @@ static void run_label(struct dtg_build *b, struct dtg_build_env *env,
   if (stmt->label.label->parts.len != 1)
     return;
   name_node(b, &value, name);
-  bind(b, env, name, value);
+  dtg_build_bind(b, env, name, value);
 }
 
 static void run_declare(struct dtg_build *b, struct dtg_build_env *env,
@@ -131,26 +131,40 @@ static bool bound(struct dtg_build *b, struct dtg_build_env *env, const struct d
   return value.kind == DTG_VALUE_INT;
 }
 
-static void run_for(struct dtg_build *b, struct dtg_build_env *env,
-                    const struct dtg_ast_stmt *stmt) {
-  int64_t first, end, count;
+static void run_for(struct dtg_build *b, struct dtg_build_env *env, const struct dtg_ast_stmt *stmt,
+                    int64_t first, int64_t end) {
   bool returned = false;
-  if (!bound(b, env, stmt->for_in.first, &first) || !bound(b, env, stmt->for_in.end, &end))
-    return;
-  if (__builtin_sub_overflow(end, first, &count) ||
-      count > DTG_BUILD_MAX_ITERATIONS - b->iterations) {
-    dtg_build_error(b, stmt->span, "the loops of this model make more than %d iterations",
-                    DTG_BUILD_MAX_ITERATIONS);
-    b->stopped = true;
-    return;
-  }
+  struct dtg_build_collection collected = {0}, *around = b->collection;
   size_t outer = env->bindings.len;
+  b->collection = &collected;
   for (int64_t i = first; i < end && !b->stopped; i++) {
     b->iterations++;
     dtg_env_bind(b, env, stmt->name.text, dtg_value_int(i));
     dtg_build_body(b, env, stmt->for_in.body, &returned);
     env->bindings.len = outer;
   }
+  b->collection = around;
+  dtg_build_bind_collected(b, env, &collected);
+  if (first >= end)
+    dtg_build_miss_collected(b, env, stmt->for_in.body, true);
+}
+
+static void run_loop(struct dtg_build *b, struct dtg_build_env *env,
+                     const struct dtg_ast_stmt *stmt) {
+  int64_t first, end, count;
+  if (!bound(b, env, stmt->for_in.first, &first) || !bound(b, env, stmt->for_in.end, &end))
+    return;
+  if (__builtin_sub_overflow(end, first, &count) ||
+      (stmt->kind == DTG_STMT_FOR && count > DTG_BUILD_MAX_ITERATIONS - b->iterations)) {
+    dtg_build_error(b, stmt->span, "the loops of this model make more than %d iterations",
+                    DTG_BUILD_MAX_ITERATIONS);
+    b->stopped = true;
+    return;
+  }
+  if (stmt->kind == DTG_STMT_SCAN)
+    dtg_build_run_scan(b, env, stmt, first, count);
+  else
+    run_for(b, env, stmt, first, end);
 }
 
 static struct dtg_value run_if(struct dtg_build *b, struct dtg_build_env *env,
@@ -203,7 +217,7 @@ static void run_result(struct dtg_build *b, struct dtg_build_env *env,
   if (stmt->value->kind != DTG_EXPR_NAME)
     name_node(b, &value, stmt->name.text);
   if (!dtg_env_find(env, stmt->name.text))
-    bind(b, env, stmt->name.text, value);
+    dtg_build_bind(b, env, stmt->name.text, value);
   if (value.kind == DTG_VALUE_ERROR)
     return;
   b->graph->span = stmt->value->span;
@@ -241,7 +255,11 @@ static struct dtg_value run_stmt(struct dtg_build *b, struct dtg_build_env *env,
     run_update(b, env, stmt);
     break;
   case DTG_STMT_FOR:
-    run_for(b, env, stmt);
+  case DTG_STMT_SCAN:
+    run_loop(b, env, stmt);
+    break;
+  case DTG_STMT_COLLECT:
+    dtg_build_collect(b, env, stmt);
     break;
   case DTG_STMT_IF:
     return run_if(b, env, stmt, returned);

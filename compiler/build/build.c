@@ -1,6 +1,7 @@
 #include "compiler/build/build.h"
 
 #include "compiler/build/internal.h"
+#include "compiler/ir/rewrite.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +72,8 @@ static struct dtg_graph *build_model(struct dtg_ctx *ctx, const struct dtg_model
                         model->name, b.training ? "true" : "false");
     dtg_diag_hint(diag, "`loss = ...` stands in a branch that is not taken");
   }
-  return b.graph;
+  // What a scan has moved into its body stays behind without readers.
+  return b.scanned ? dtg_graph_prune(b.graph) : b.graph;
 }
 
 // ---- variables ----

@@ -78,6 +78,26 @@ struct dtg_build_frame {
   struct dtg_span call;
 };
 
+// ---- loops ----
+
+// A `scan` whose body is being evaluated.
+struct dtg_build_scan {
+  struct dtg_build_scan *around;
+  uint32_t leaf, index; // the number of the iteration, from 0
+  int64_t count;
+};
+
+// What the loop at hand collects, by name.
+struct dtg_build_collected {
+  const char *name;
+  struct dtg_span span;
+  bool failed;
+  DTG_VEC(uint32_t) nodes; // one an evaluated iteration
+};
+struct dtg_build_collection {
+  DTG_VEC(struct dtg_build_collected) entries;
+};
+
 // ---- the state of a build ----
 
 // A parameter or state in the graph under construction.
@@ -100,7 +120,10 @@ struct dtg_build {
   const struct dtg_build_frame *frame;
   uint32_t depth;
   int64_t iterations;
-  bool stopped;     // a limit was reached
+  struct dtg_build_scan *scan;             // innermost, or NULL
+  struct dtg_build_collection *collection; // of the innermost loop, or NULL
+  bool scanned;                            // the graph has a scan
+  bool stopped;                            // a limit was reached
   bool may_declare; // false in the evaluation graphs: training has declared every variable
   DTG_VEC(struct dtg_build_leaf) leaves;
   DTG_VEC(struct dtg_span) reported;
@@ -220,6 +243,24 @@ const struct dtg_build_leaf *dtg_build_find_leaf(const struct dtg_build *b, cons
 // body.c: runs a body; the returned value, or ERROR where there is none.
 struct dtg_value dtg_build_body(struct dtg_build *b, struct dtg_build_env *env,
                                 const struct dtg_ast_body *body, bool *returned);
+
+void dtg_build_bind(struct dtg_build *b, struct dtg_build_env *env, const char *name,
+                    struct dtg_value value);
+
+// scan.c
+void dtg_build_run_scan(struct dtg_build *b, struct dtg_build_env *env,
+                        const struct dtg_ast_stmt *stmt, int64_t first, int64_t count);
+void dtg_build_collect(struct dtg_build *b, struct dtg_build_env *env,
+                       const struct dtg_ast_stmt *stmt);
+// After a `for`: its collected values become tensors; after one without iterations: errors.
+void dtg_build_bind_collected(struct dtg_build *b, struct dtg_build_env *env,
+                              const struct dtg_build_collection *all);
+void dtg_build_miss_collected(struct dtg_build *b, struct dtg_build_env *env,
+                              const struct dtg_ast_body *body, bool report);
+// A subscript that is a tensor: made of the variable of a scan, it gives the position along an axis
+// of `size` as i64[]; false after an error.
+bool dtg_build_scan_subscript(struct dtg_build *b, uint32_t value, uint32_t axis, int64_t size,
+                              struct dtg_span span, uint32_t *index);
 
 // ---- operators and functions ----
 

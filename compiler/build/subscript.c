@@ -6,6 +6,8 @@
 struct cut {
   int64_t start[DTG_MAX_RANK], stop[DTG_MAX_RANK], step[DTG_MAX_RANK];
   bool dropped[DTG_MAX_RANK];
+  bool moving[DTG_MAX_RANK]; // the position is that of a scan's iteration
+  uint32_t at[DTG_MAX_RANK]; // moving: i64[]
 };
 
 static bool out_of_axis(struct dtg_build *b, struct dtg_span span, int64_t bound, uint32_t axis,
@@ -53,6 +55,11 @@ static bool read_part(struct dtg_build *b, struct dtg_build_env *env,
   int64_t size = shape->dims[axis];
   if (part->kind == DTG_SUBSCRIPT_SLICE)
     return read_slice(b, env, part, size, axis, cut);
+  struct dtg_value value = b->scan ? dtg_build_eval(b, env, part->index) : dtg_value_error();
+  if (value.kind == DTG_VALUE_TENSOR) {
+    cut->moving[axis] = true;
+    return dtg_build_scan_subscript(b, value.node, axis, size, part->span, &cut->at[axis]);
+  }
   if (!read_bound(b, env, part->index, size, size - 1, axis, &cut->start[axis]))
     return false;
   cut->stop[axis] = cut->start[axis] + 1;
@@ -84,6 +91,21 @@ static bool read_parts(struct dtg_build *b, struct dtg_build_env *env,
   return true;
 }
 
+// The entry of the iteration along each axis that moves; the last first, so that axes keep their
+// numbers.
+static struct dtg_value pick_moving(struct dtg_build *b, struct dtg_value x, const struct cut *cut,
+                                    uint32_t rank, struct dtg_span span) {
+  uint32_t axis = dtg_build_type(b, x.node)->shape.rank;
+  for (uint32_t i = rank; i-- > 0 && x.kind != DTG_VALUE_ERROR;) {
+    axis -= !cut->dropped[i];
+    if (!cut->moving[i])
+      continue;
+    struct dtg_attr attr = dtg_attr_int("axis", axis);
+    x = dtg_build_add(b, "gather", (uint32_t[]){x.node, cut->at[i]}, 2, &attr, 1, span);
+  }
+  return x;
+}
+
 static struct dtg_value cut_tensor(struct dtg_build *b, uint32_t x, const struct cut *cut,
                                    struct dtg_span span) {
   const struct dtg_shape shape = dtg_build_type(b, x)->shape;
@@ -99,9 +121,10 @@ static struct dtg_value cut_tensor(struct dtg_build *b, uint32_t x, const struct
                              dtg_attr_ints("stop", shape.rank, cut->stop)};
   struct dtg_value out =
       whole ? dtg_build_tensor(x, false) : dtg_build_add(b, "slice", &x, 1, attrs, 3, span);
-  if (out.kind != DTG_VALUE_ERROR)
-    out.node = dtg_add_reshape(b->graph, out.node, &kept);
-  return out;
+  if (out.kind == DTG_VALUE_ERROR)
+    return out;
+  out.node = dtg_add_reshape(b->graph, out.node, &kept);
+  return pick_moving(b, out, cut, shape.rank, span);
 }
 
 static struct dtg_value list_element(struct dtg_build *b, struct dtg_build_env *env,

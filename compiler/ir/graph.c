@@ -86,6 +86,13 @@ struct dtg_node *dtg_graph_node(const struct dtg_graph *graph, uint32_t id) {
   return &graph->nodes.data[id];
 }
 
+size_t dtg_graph_size(const struct dtg_graph *graph) {
+  size_t size = graph->nodes.len;
+  for (size_t i = 0; i < graph->nodes.len; i++)
+    size += graph->nodes.data[i].body ? dtg_graph_size(graph->nodes.data[i].body) : 0;
+  return size;
+}
+
 const struct dtg_attr *dtg_attrs_find(const struct dtg_attr *attrs, uint32_t count,
                                       const char *name) {
   for (uint32_t i = 0; i < count; i++) {

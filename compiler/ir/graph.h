@@ -54,6 +54,7 @@ struct dtg_cause {
   struct dtg_span span;
 };
 
+struct dtg_graph;
 struct dtg_node {
   const struct dtg_op_def *op;
   struct dtg_type type; /* of its only output */
@@ -61,11 +62,12 @@ struct dtg_node {
   const uint32_t *inputs;
   uint32_t attr_count;
   const struct dtg_attr *attrs;
-  const char *path;     /* layer instance path such as "block[3].attn" ("" outside); interned */
-  const char *name;     /* variable name in the source, for comments and messages; may be NULL */
-  struct dtg_span span; /* the source expression */
-  uint32_t group;       /* fusion group: nodes of one kernel; DTG_NO_GROUP before fusion */
-  uint32_t device;      /* index into the cluster's device table; DTG_NO_DEVICE before place */
+  const char *path;       /* layer instance path such as "block[3].attn" ("" outside); interned */
+  const char *name;       /* variable name in the source, for comments and messages; may be NULL */
+  struct dtg_span span;   /* the source expression */
+  struct dtg_graph *body; /* of a scan (compiler/ir/scan.h); else NULL */
+  uint32_t group;         /* fusion group: nodes of one kernel; DTG_NO_GROUP before fusion */
+  uint32_t device;        /* index into the cluster's device table; DTG_NO_DEVICE before place */
   struct dtg_cause cause;
 };
 
@@ -77,6 +79,8 @@ enum dtg_root_kind {
   DTG_ROOT_GRAD,   /* name: parameter path; gradient of the shard's loss */
   DTG_ROOT_STATE,  /* name: state path; a shard's candidate (train), `reduce` says how to combine */
   DTG_ROOT_UPDATE, /* name: path of a parameter or slot; its new value (update graph) */
+  DTG_ROOT_CARRY,  /* body of a scan, name: its number; the next value of a carry */
+  DTG_ROOT_STACK,  /* body of a scan, name: its number; one entry of a stacked result */
   DTG_ROOT_KIND_COUNT
 };
 
@@ -148,6 +152,9 @@ struct dtg_node *dtg_graph_node(const struct dtg_graph *graph, uint32_t id);
 
 const struct dtg_attr *dtg_attrs_find(const struct dtg_attr *attrs, uint32_t count,
                                       const char *name);
+/* Nodes, those of bodies included. */
+size_t dtg_graph_size(const struct dtg_graph *graph);
+
 /* Attribute by name, or NULL. The typed getters return the fallback where it is absent. */
 const struct dtg_attr *dtg_node_attr(const struct dtg_node *node, const char *name);
 int64_t dtg_node_int(const struct dtg_node *node, const char *name, int64_t fallback);

@@ -10,6 +10,7 @@
 const char *const dtg_root_words[DTG_ROOT_KIND_COUNT] = {
     [DTG_ROOT_LOSS] = "loss", [DTG_ROOT_METRIC] = "metric", [DTG_ROOT_OUTPUT] = "output",
     [DTG_ROOT_GRAD] = "grad", [DTG_ROOT_STATE] = "state",   [DTG_ROOT_UPDATE] = "update",
+    [DTG_ROOT_CARRY] = "carry", [DTG_ROOT_STACK] = "stack",
 };
 const char *const dtg_reduce_words[DTG_REDUCE_WORD_COUNT] = {
     [DTG_REDUCE_MEAN] = "mean", [DTG_REDUCE_SUM] = "sum", [DTG_REDUCE_MAX] = "max"};
@@ -81,6 +82,14 @@ static void print_cause(struct dtg_strbuf *out, const struct dtg_cause *cause) {
   }
 }
 
+static void indent(struct dtg_strbuf *out, uint32_t depth) {
+  for (uint32_t i = 0; i < depth; i++)
+    dtg_strbuf_puts(out, "  ");
+}
+
+static void print_body(const struct dtg_graph *graph, const struct dtg_source_set *sources,
+                       uint32_t depth, struct dtg_strbuf *out);
+
 /* The rest of a line: span, and for the reader's eyes where that is. */
 static void print_end(struct dtg_strbuf *out, const struct dtg_source_set *sources,
                       struct dtg_span span) {
@@ -97,8 +106,10 @@ static void print_end(struct dtg_strbuf *out, const struct dtg_source_set *sourc
 }
 
 static void print_node(const struct dtg_node *node, uint32_t id,
-                       const struct dtg_source_set *sources, struct dtg_strbuf *out) {
-  dtg_strbuf_printf(out, "  %%%" PRIu32 " %s", id, node->op->name);
+                       const struct dtg_source_set *sources, uint32_t depth,
+                       struct dtg_strbuf *out) {
+  indent(out, depth);
+  dtg_strbuf_printf(out, "%%%" PRIu32 " %s", id, node->op->name);
   for (uint32_t i = 0; i < node->input_count; i++)
     dtg_strbuf_printf(out, "%s %%%" PRIu32, i ? "," : "", node->inputs[i]);
   for (uint32_t i = 0; i < node->attr_count; i++) {
@@ -122,28 +133,40 @@ static void print_node(const struct dtg_node *node, uint32_t id,
     print_quoted(out, node->name);
   }
   print_end(out, sources, node->span);
+  if (!node->body)
+    return;
+  indent(out, depth);
+  dtg_strbuf_puts(out, "body");
+  print_body(node->body, sources, depth, out);
 }
 
 static void print_root(const struct dtg_root *root, const struct dtg_source_set *sources,
-                       struct dtg_strbuf *out) {
-  dtg_strbuf_printf(out, "  root %s ", dtg_root_words[root->kind]);
+                       uint32_t depth, struct dtg_strbuf *out) {
+  indent(out, depth);
+  dtg_strbuf_printf(out, "root %s ", dtg_root_words[root->kind]);
   print_quoted(out, root->name);
   dtg_strbuf_printf(out, " %%%" PRIu32 " %s", root->node, dtg_reduce_words[root->reduce]);
   print_end(out, sources, root->span);
+}
+
+static void print_body(const struct dtg_graph *graph, const struct dtg_source_set *sources,
+                       uint32_t depth, struct dtg_strbuf *out) {
+  if (graph->group_count != 0)
+    dtg_strbuf_printf(out, " groups=%" PRIu32, graph->group_count);
+  dtg_strbuf_puts(out, " {\n");
+  for (size_t i = 0; i < graph->nodes.len; i++)
+    print_node(&graph->nodes.data[i], (uint32_t)i, sources, depth + 1, out);
+  for (size_t i = 0; i < graph->roots.len; i++)
+    print_root(&graph->roots.data[i], sources, depth + 1, out);
+  indent(out, depth);
+  dtg_strbuf_puts(out, "}\n");
 }
 
 void dtg_graph_print(const struct dtg_graph *graph, const struct dtg_source_set *sources,
                      struct dtg_strbuf *out) {
   dtg_strbuf_puts(out, "graph ");
   print_quoted(out, graph->name);
-  if (graph->group_count != 0)
-    dtg_strbuf_printf(out, " groups=%" PRIu32, graph->group_count);
-  dtg_strbuf_puts(out, " {\n");
-  for (size_t i = 0; i < graph->nodes.len; i++)
-    print_node(&graph->nodes.data[i], (uint32_t)i, sources, out);
-  for (size_t i = 0; i < graph->roots.len; i++)
-    print_root(&graph->roots.data[i], sources, out);
-  dtg_strbuf_puts(out, "}\n");
+  print_body(graph, sources, 0, out);
 }
 
 static void print_variable(const struct dtg_variable *variable,

@@ -3,10 +3,12 @@
 #include "compiler/ir/graph_scan.h"
 #include "compiler/ir/graph_text.h"
 #include "compiler/ir/graph_words.h"
-#include "compiler/ir/op.h"
+#include "compiler/ir/loop.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+enum { MAX_BODIES = 8 };
 
 static bool find_word(const char *const *words, int count, const char *word, int *out) {
   for (int i = 0; i < count; i++) {
@@ -120,6 +122,32 @@ static bool read_marks(struct dtg_scan *scan, struct dtg_node *node) {
   }
 }
 
+static bool read_nodes(struct dtg_scan *scan, struct dtg_graph *graph);
+
+/* A scan is followed by its body; what both share can be checked once it is there. */
+static bool read_body(struct dtg_scan *scan, struct dtg_graph *graph, uint32_t id) {
+  struct dtg_strbuf why = {0};
+  bool scan_node = strcmp(dtg_graph_node(graph, id)->op->name, "scan") == 0;
+  if (scan_node) {
+    if (!dtg_scan_try_word(scan, "body"))
+      return dtg_scan_fail(scan, "expected the `body` of the scan");
+    if (scan->depth >= MAX_BODIES)
+      return dtg_scan_fail(scan, "bodies are nested more than %d deep", MAX_BODIES);
+    struct dtg_graph *body = dtg_loop_body_new(graph);
+    scan->depth++;
+    if (!read_nodes(scan, body))
+      return false;
+    scan->depth--;
+    dtg_graph_node(graph, id)->body = body;
+  }
+  bool good =
+      scan_node ? dtg_loop_verify(graph, id, &why) : dtg_loop_verify_result(graph, id, &why);
+  if (!good)
+    dtg_scan_fail(scan, "%s", dtg_strbuf_text(&why));
+  dtg_strbuf_free(&why);
+  return good;
+}
+
 /* Behind the `%` of the new node's number. */
 static bool read_node(struct dtg_scan *scan, struct dtg_graph *graph) {
   uint32_t id = 0;
@@ -142,7 +170,8 @@ static bool read_node(struct dtg_scan *scan, struct dtg_graph *graph) {
     return false;
   dtg_graph_add_typed(graph, op, type, operands.ids.data, (uint32_t)operands.ids.len,
                       attrs.list.data, (uint32_t)attrs.list.len);
-  return read_marks(scan, dtg_graph_node(graph, id));
+  return read_marks(scan, dtg_graph_node(graph, id)) &&
+         (op->class != DTG_CLASS_SCAN || read_body(scan, graph, id));
 }
 
 static bool read_root(struct dtg_scan *scan, struct dtg_graph *graph) {
@@ -166,12 +195,8 @@ static bool read_root(struct dtg_scan *scan, struct dtg_graph *graph) {
   return true;
 }
 
-/* Behind the word `graph`. */
-static bool read_graph(struct dtg_scan *scan, struct dtg_graph **out) {
-  const char *name;
-  if (!dtg_scan_string(scan, "the name of a graph", &name))
-    return false;
-  struct dtg_graph *graph = dtg_graph_new(scan->arena, scan->names, name);
+/* Behind the name of a graph, or the word `body`. */
+static bool read_nodes(struct dtg_scan *scan, struct dtg_graph *graph) {
   if (dtg_scan_try_word(scan, "groups") &&
       (!dtg_scan_expect(scan, '=', "after `groups`") ||
        !dtg_scan_u32(scan, "a number of groups", &graph->group_count)))
@@ -185,8 +210,16 @@ static bool read_graph(struct dtg_scan *scan, struct dtg_graph **out) {
     if (!good)
       return false;
   }
-  *out = graph;
   return true;
+}
+
+/* Behind the word `graph`. */
+static bool read_graph(struct dtg_scan *scan, struct dtg_graph **out) {
+  const char *name;
+  if (!dtg_scan_string(scan, "the name of a graph", &name))
+    return false;
+  *out = dtg_graph_new(scan->arena, scan->names, name);
+  return read_nodes(scan, *out);
 }
 
 static bool read_init(struct dtg_scan *scan, struct dtg_initializer *init) {

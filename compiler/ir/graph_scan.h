@@ -16,6 +16,7 @@ struct dtg_scan {
   size_t at;
   uint32_t line;
   bool failed;
+  uint32_t depth; /* bodies around */
   struct dtg_arena *arena;
   struct dtg_intern *names;
   struct dtg_strbuf *why;

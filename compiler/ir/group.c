@@ -10,6 +10,8 @@ enum dtg_group_kind dtg_group_kind_of(const struct dtg_graph *graph, const struc
     return DTG_GROUP_GEMM;
   case DTG_CLASS_SCATTER:
     return DTG_GROUP_SCATTER;
+  case DTG_CLASS_SCAN:
+    return DTG_GROUP_SCAN;
   case DTG_CLASS_INDEX:
     return dtg_index_placement(graph, node, 0, &placement) ? DTG_GROUP_ASSEMBLE : DTG_GROUP_LOOPS;
   case DTG_CLASS_REDUCE:
@@ -42,6 +44,23 @@ static struct dtg_type scratch_type(int64_t elements) {
   return (struct dtg_type){.dtype = DTG_F32, .shape = {.rank = 1, .dims = {elements}}};
 }
 
+/* Operands that are read more than once are listed once a reading: each has its own leaf. */
+static void list_loop_buffers(struct dtg_arena *arena, const struct dtg_links *links,
+                              struct dtg_group *group) {
+  const struct dtg_graph *graph = links->graph;
+  const struct dtg_node *scan = dtg_graph_node(graph, group->members[0]);
+  for (uint32_t i = 0; i < scan->input_count; i++) {
+    uint32_t base = dtg_links_base(links, scan->inputs[i]);
+    if (base == DTG_NO_NODE)
+      dtg_bug("operand %u of a scan is not in memory", i);
+    add_buffer(arena, group, base, dtg_graph_node(graph, scan->inputs[i])->type, true, false);
+  }
+  for (uint32_t i = 1; i < group->member_count; i++)
+    add_buffer(arena, group, group->members[i], dtg_graph_node(graph, group->members[i])->type,
+               true, true);
+  add_buffer(arena, group, DTG_NO_NODE, scratch_type(0), true, true);
+}
+
 /* Operands in memory, then the result, then scratch. */
 static void list_buffers(struct dtg_arena *arena, const struct dtg_links *links,
                          struct dtg_group *group) {
@@ -69,6 +88,10 @@ static void finish(struct dtg_arena *arena, const struct dtg_links *links, uint3
   if (group->member_count == 0)
     dtg_bug("group %u is empty", number);
   group->kind = dtg_group_kind_of(links->graph, dtg_graph_node(links->graph, group->members[0]));
+  if (group->kind == DTG_GROUP_SCAN) {
+    list_loop_buffers(arena, links, group);
+    return;
+  }
   if (group->kind != DTG_GROUP_LOOPS) {
     if (group->member_count != 1)
       dtg_bug("group %u joins a kernel of its own with others", number);

@@ -13,6 +13,8 @@ enum dtg_group_kind {
   DTG_GROUP_GEMM,     /* buffers A, B, C, scratch */
   DTG_GROUP_SCATTER,  /* buffers [base,] index, updates, result */
   DTG_GROUP_ASSEMBLE, /* pad, concat: buffers of the operands, result */
+  DTG_GROUP_SCAN,     /* a loop: the scan first, then its results; buffers of the operands, of the
+                         results, scratch */
   DTG_GROUP_TREE      /* tree_sum: buffers operand, result[, scratch] */
 };
 

@@ -156,6 +156,7 @@ struct cg_buffer {
   int64_t elements;
   bool written;
   bool read;
+  bool unaligned; /* an entry of a stack: begins at any multiple of the element's size */
   /* Writes may lie on this input buffer's memory (same element, read before it is written at the
    * same iteration); CG_NO_VALUE: none. A hint for the schedule's in-place decision. */
   uint32_t may_alias;

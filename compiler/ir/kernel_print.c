@@ -198,6 +198,8 @@ static void cg_print_buffer(struct dtg_strbuf *out, size_t index, const struct c
     dtg_strbuf_puts(out, " read");
   if (buffer->written)
     dtg_strbuf_puts(out, " written");
+  if (buffer->unaligned)
+    dtg_strbuf_puts(out, " unaligned");
   if (buffer->may_alias != CG_NO_VALUE)
     dtg_strbuf_printf(out, " alias b%" PRIu32, buffer->may_alias);
   dtg_strbuf_putc(out, '\n');

@@ -26,7 +26,8 @@ enum dtg_op_class {
   DTG_CLASS_REDUCE,  /* sum max min prod argmax argmin over axes */
   DTG_CLASS_GATHER,  /* gather: out[...] = table[index[...], ...] */
   DTG_CLASS_SCATTER, /* scatter_add */
-  DTG_CLASS_LIBRARY  /* matmul and the like: a library call */
+  DTG_CLASS_LIBRARY, /* matmul and the like: a library call */
+  DTG_CLASS_SCAN     /* scan, scan_result: a loop with a graph as its body (compiler/ir/scan.h) */
 };
 
 enum dtg_op_flags {

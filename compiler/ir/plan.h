@@ -16,7 +16,8 @@ enum dtg_space {
   DTG_SPACE_VARIABLE,     /* offset in the block of parameters, states and slots */
   DTG_SPACE_CONTRIBUTION, /* offset in the block of what a shard contributes (eval: the metrics) */
   DTG_SPACE_FEED,         /* index = model input */
-  DTG_SPACE_SCALAR        /* index = enum dtg_scalar */
+  DTG_SPACE_SCALAR,       /* index = enum dtg_scalar */
+  DTG_SPACE_ITERATION     /* index = depth of a loop: the number of its iteration, i64 */
 };
 
 enum dtg_scalar { /* order of struct dtr_scalars */
@@ -27,10 +28,33 @@ enum dtg_scalar { /* order of struct dtr_scalars */
                   DTG_SCALAR_SEED
 };
 
+/* `moves`: how a location in a loop depends on the iteration; NULL: not at all. They apply in
+ * order: a choice whose condition holds replaces the location by `other`, which moves by itself. */
 struct dtg_location {
   enum dtg_space space;
   uint32_t index;
   int64_t offset;
+  const struct dtg_move *moves;
+};
+
+enum dtg_move_kind {
+  DTG_MOVE_FIRST, /* choice: in the first iteration */
+  DTG_MOVE_ODD,   /* choice: in the second, the fourth, ... */
+  DTG_MOVE_STRIDE /* adds stride * index */
+};
+struct dtg_move {
+  enum dtg_move_kind kind;
+  uint32_t depth; /* of the loop; the outermost has 0 */
+  int64_t stride;
+  struct dtg_location other;
+  const struct dtg_move *next;
+};
+
+/* Where a loop stands: `number` counts iterations from 0; `index` is what the body sees, the same
+ * or (reverse) counting down to 0. */
+enum { DTG_MAX_LOOP_DEPTH = 8 };
+struct dtg_iteration {
+  int64_t number, index;
 };
 
 /* Memory of one node's value (or of library scratch: node = DTG_NO_NODE). */
@@ -44,10 +68,11 @@ struct dtg_plan_buffer {
   uint32_t in_place_of; /* buffer whose memory it took over; DTG_NO_NODE */
 };
 
-/* One launch. */
+/* One launch, or a loop over the launches of a body. */
 struct dtg_plan_step {
-  uint32_t group;  /* fusion group of the graph */
-  uint32_t kernel; /* index into plan->kernels */
+  uint32_t group;             /* fusion group of the graph */
+  uint32_t kernel;            /* index into plan->kernels; a loop has none */
+  struct dtg_plan_loop *loop; /* or NULL; arguments: operands, results, scratch for all of it */
   DTG_VEC(struct dtg_location)
   args;                    /* one per kernel buffer, in order; gemm: A, B, C, and scratch if
                               the library needs some */
@@ -66,6 +91,16 @@ struct dtg_plan_function {
   int64_t arena_bytes;     /* planned size */
   int64_t live_peak_bytes; /* largest live set: the lower bound */
   uint32_t live_peak_step;
+};
+
+/* A scan: its body as a function, whose arena is a piece of that of the function around. Locations
+ * in the body are complete: those of what it reads and writes around it too. */
+struct dtg_plan_loop {
+  int64_t count;
+  bool reverse;
+  uint32_t depth;
+  struct dtg_plan_function body;
+  int64_t arena_offset; /* where the body's arena begins */
 };
 
 struct dtg_plan_contribution {
@@ -90,5 +125,27 @@ struct dtg_plan {
   DTG_VEC(struct dtg_plan_contribution) metrics; /* eval layout: loss, then metrics */
   int64_t metrics_bytes;
 };
+
+/* The launches of a function in the order of the text, those of loops once. */
+struct dtg_launch {
+  const struct dtg_plan_function *function; /* or body */
+  struct dtg_plan_step *step;
+};
+struct dtg_launch_list {
+  DTG_VEC(struct dtg_launch) list;
+};
+void dtg_plan_launches(struct dtg_arena *arena, const struct dtg_plan_function *function,
+                       struct dtg_launch_list *out);
+size_t dtg_plan_launch_count(const struct dtg_plan_function *function);
+
+/* The location, moved further by a loop. */
+struct dtg_location dtg_location_stride(struct dtg_arena *arena, struct dtg_location at,
+                                        uint32_t depth, int64_t stride);
+struct dtg_location dtg_location_choose(struct dtg_arena *arena, struct dtg_location at,
+                                        enum dtg_move_kind kind, uint32_t depth,
+                                        struct dtg_location other);
+/* Where it is in an iteration; `iterations` by depth. */
+struct dtg_location dtg_location_at(const struct dtg_location *location,
+                                    const struct dtg_iteration *iterations);
 
 #endif

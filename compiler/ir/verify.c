@@ -2,7 +2,7 @@
 
 #include "compiler/base/strbuf.h"
 #include "compiler/ir/graph_words.h"
-#include "compiler/ir/op.h"
+#include "compiler/ir/loop.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -71,6 +71,20 @@ static bool verify_infer(const struct verifier *v, uint32_t id, const struct dtg
   return good;
 }
 
+static bool verify_graph(const struct verifier *v);
+
+static bool verify_loop(const struct verifier *v, uint32_t id, const struct dtg_node *node) {
+  struct dtg_strbuf why = {0};
+  bool result = strcmp(node->op->name, "scan") != 0;
+  bool good =
+      result ? dtg_loop_verify_result(v->graph, id, &why) : dtg_loop_verify(v->graph, id, &why);
+  if (!good)
+    fail(v, "node %%%" PRIu32 ": %s", id, dtg_strbuf_text(&why));
+  dtg_strbuf_free(&why);
+  struct verifier inner = {.graph = node->body, .why = v->why};
+  return good && (result || verify_graph(&inner));
+}
+
 static bool verify_node(const struct verifier *v, uint32_t id, struct dtg_type *scratch) {
   const struct dtg_node *node = &v->graph->nodes.data[id];
   if (!node->op)
@@ -84,7 +98,8 @@ static bool verify_node(const struct verifier *v, uint32_t id, struct dtg_type *
     if (strcmp(node->attrs[i - 1].name, node->attrs[i].name) >= 0)
       return fail(v, "node %%%" PRIu32 " has unsorted attributes", id);
   }
-  return verify_type(v, id, node) && verify_infer(v, id, node, scratch);
+  return verify_type(v, id, node) && verify_infer(v, id, node, scratch) &&
+         (node->op->class != DTG_CLASS_SCAN || verify_loop(v, id, node));
 }
 
 /* `kinds` has one bit for each kind. */

@@ -73,7 +73,7 @@ static bool attr_equal(const struct dtg_attr *a, const struct dtg_attr *b) {
 static bool node_equal(const struct dtg_node *a, const struct dtg_node *b) {
   uint32_t left[2], right[2];
   if (a->op != b->op || !dtg_type_equal(&a->type, &b->type) || a->input_count != b->input_count ||
-      a->attr_count != b->attr_count)
+      a->attr_count != b->attr_count || a->body != b->body)
     return false;
   for (uint32_t i = 0; i < a->attr_count; i++) {
     if (!attr_equal(&a->attrs[i], &b->attrs[i]))

@@ -6,8 +6,13 @@ struct dtg_graph *dtg_opt_dce(const struct dtg_graph *graph) {
   struct dtg_rewrite rewrite = dtg_rewrite_begin(graph);
   const bool *live = dtg_graph_live(graph, graph->arena);
   for (uint32_t id = 0; id < graph->nodes.len; id++) {
-    if (live[id])
-      dtg_rewrite_set(&rewrite, id, dtg_rewrite_copy(&rewrite, id));
+    if (!live[id])
+      continue;
+    uint32_t copy = dtg_rewrite_copy(&rewrite, id);
+    struct dtg_node *node = dtg_graph_node(rewrite.to, copy);
+    if (node->body)
+      node->body = dtg_opt_dce(node->body);
+    dtg_rewrite_set(&rewrite, id, copy);
   }
   return dtg_rewrite_end(&rewrite);
 }

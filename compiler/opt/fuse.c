@@ -59,6 +59,7 @@ static struct dtg_graph *spread_batches(const struct dtg_graph *graph) {
 
 struct dtg_graph *dtg_opt_unfused(const struct dtg_graph *graph) {
   struct dtg_graph *result = spread_batches(graph);
+  dtg_opt_bodies(result, dtg_opt_unfused);
   dtg_fuse_prepare(result);
   dtg_fuse_number(result);
   return result;
@@ -107,6 +108,7 @@ struct dtg_graph *dtg_opt_fuse(const struct dtg_graph *graph) {
   struct dtg_graph *result = spread_batches(graph);
   struct dtg_arena arena = {0};
   struct dtg_fuse fuse = {.arena = &arena, .graph = result};
+  dtg_opt_bodies(result, dtg_opt_fuse);
   dtg_fuse_prepare(result);
   fuse.links = dtg_links_new(&arena, result);
   fuse.owners = is_update(result) ? dtg_owner_paths(&arena, result) : NULL;

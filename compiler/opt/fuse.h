@@ -31,6 +31,10 @@ void dtg_fuse_merge(struct dtg_fuse *fuse);
  * no parallelism is lost that matters. */
 bool dtg_fuse_pays(const struct dtg_nest *nest);
 
+/* A pass over the bodies of the graph's scans, in place. */
+void dtg_opt_bodies(struct dtg_graph *graph,
+                    struct dtg_graph *(*pass)(const struct dtg_graph *graph));
+
 /* A view of `id` with a group of its own: a kernel that copies. */
 uint32_t dtg_fuse_add_copy(struct dtg_graph *graph, uint32_t id);
 

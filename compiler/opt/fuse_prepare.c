@@ -1,4 +1,5 @@
 /* Which nodes need a kernel at all. */
+#include "compiler/ir/loop.h"
 #include "compiler/opt/fuse.h"
 
 #include "compiler/base/bug.h"
@@ -164,7 +165,10 @@ void dtg_fuse_prepare(struct dtg_graph *graph) {
   graph->group_count = 0;
   for (uint32_t i = 0; i < graph->nodes.len; i++) {
     struct dtg_node *node = dtg_graph_node(graph, i);
-    node->group = needs_kernel(graph, node) ? graph->group_count++ : DTG_NO_GROUP;
+    if (dtg_is_loop_result(node)) /* the loop computes them all */
+      node->group = dtg_graph_node(graph, node->inputs[0])->group;
+    else
+      node->group = needs_kernel(graph, node) ? graph->group_count++ : DTG_NO_GROUP;
   }
   for (uint32_t i = 0; i < graph->nodes.len; i++) {
     const struct dtg_node *node = dtg_graph_node(graph, i);

@@ -3,18 +3,27 @@
 
 enum { ROUNDS = 4 };
 
-static const struct dtg_graph *shrink(const struct dtg_graph *graph) {
+static bool has_loops(const struct dtg_graph *graph) {
+  for (size_t i = 0; i < graph->nodes.len; i++) {
+    if (graph->nodes.data[i].body)
+      return true;
+  }
+  return false;
+}
+
+const struct dtg_graph *dtg_opt_shrink(const struct dtg_graph *graph) {
   graph = dtg_opt_simplify(graph);
   graph = dtg_opt_fold(graph);
   graph = dtg_opt_cse(graph);
-  return dtg_opt_dce(graph);
+  graph = dtg_opt_dce(graph);
+  return has_loops(graph) ? dtg_opt_dce(dtg_opt_loops(graph)) : graph;
 }
 
 struct dtg_graph *dtg_opt_graph(const struct dtg_graph *graph) {
   for (uint32_t round = 0; round < ROUNDS; round++) {
     size_t before = graph->nodes.len;
-    graph = shrink(graph);
-    if (graph->nodes.len == before && round > 0)
+    graph = dtg_opt_shrink(graph);
+    if (graph->nodes.len == before && round > 0 && !has_loops(graph))
       break;
   }
   return dtg_opt_fuse(graph);

@@ -27,6 +27,9 @@ struct dtg_graph *dtg_opt_simplify(const struct dtg_graph *graph);
 struct dtg_graph *dtg_opt_fold(const struct dtg_graph *graph);
 struct dtg_graph *dtg_opt_cse(const struct dtg_graph *graph);
 struct dtg_graph *dtg_opt_dce(const struct dtg_graph *graph);
+struct dtg_graph *dtg_opt_loops(const struct dtg_graph *graph);
+/* All of these once, for a body too. */
+const struct dtg_graph *dtg_opt_shrink(const struct dtg_graph *graph);
 struct dtg_graph *dtg_opt_fuse(const struct dtg_graph *graph);
 /* In place of fuse: one kernel a node. What runs is the same, so the results must be. */
 struct dtg_graph *dtg_opt_unfused(const struct dtg_graph *graph);

@@ -1,4 +1,5 @@
 // (d) What lives at the same time lies in different memory, and every size is known to the byte.
+#include "compiler/ir/group.h"
 #include "compiler/prove/internal.h"
 
 #include <stdlib.h>
@@ -27,25 +28,39 @@ static bool takes_over(const struct dtg_plan_function *f, uint32_t earlier, uint
          a->at.offset == b->at.offset && a->bytes == b->bytes;
 }
 
-static bool check_inside(struct dtg_proof *proof, const struct dtg_plan_function *f, uint32_t i) {
+// The result of a body: it lies where the function around has it.
+static bool lies_around(const struct dtg_plan_function *f, const struct dtg_plan_buffer *b) {
+  for (size_t i = 0; b->node != DTG_NO_NODE && i < f->graph->roots.len; i++) {
+    enum dtg_root_kind kind = f->graph->roots.data[i].kind;
+    if ((kind == DTG_ROOT_CARRY || kind == DTG_ROOT_STACK) &&
+        dtg_links_base(f->groups->links, f->graph->roots.data[i].node) == b->node)
+      return true;
+  }
+  return false;
+}
+
+static bool check_inside(struct dtg_proof *proof, const struct dtg_plan_function *f, int64_t base,
+                         uint32_t i) {
   const struct dtg_plan_buffer *b = &f->buffers.data[i];
   if (b->first_step > b->last_step || b->first_step >= f->steps.len)
     return dtg_proof_fail(proof, "memory: buffer %u of %s lives in no step", i, f->name);
-  if (b->at.offset >= 0 && b->bytes >= 0 && b->bytes <= f->arena_bytes &&
-      b->at.offset <= f->arena_bytes - b->bytes)
+  if (b->at.offset >= base && b->bytes >= 0 && b->bytes <= f->arena_bytes &&
+      b->at.offset - base <= f->arena_bytes - b->bytes)
     return true;
   return dtg_proof_fail(proof, "memory: buffer %u of %s lies outside the %lld bytes of its arena",
                         i, f->name, (long long)f->arena_bytes);
 }
 
-static bool check_buffers(struct dtg_proof *proof, const struct dtg_plan_function *f) {
+// `base`: where the arena begins; what moves with a loop lies around its body.
+static bool check_buffers(struct dtg_proof *proof, const struct dtg_plan_function *f,
+                          int64_t base) {
   struct range *ranges = DTG_NEW_ARRAY(&proof->scratch, struct range, f->buffers.len);
   size_t count = 0;
   for (uint32_t i = 0; i < f->buffers.len; i++) {
     const struct dtg_plan_buffer *b = &f->buffers.data[i];
-    if (b->at.space != DTG_SPACE_ARENA)
+    if (b->at.space != DTG_SPACE_ARENA || lies_around(f, b))
       continue;
-    if (!check_inside(proof, f, i))
+    if (!check_inside(proof, f, base, i))
       return false;
     ranges[count++] = (struct range){b->at.offset, b->at.offset + b->bytes, i};
   }
@@ -69,7 +84,7 @@ static bool check_peak(struct dtg_proof *proof, const struct dtg_plan_function *
   int64_t live = 0, peak = 0;
   for (size_t i = 0; i < f->buffers.len; i++) {
     const struct dtg_plan_buffer *b = &f->buffers.data[i];
-    if (b->at.space != DTG_SPACE_ARENA)
+    if (b->at.space != DTG_SPACE_ARENA || lies_around(f, b))
       continue;
     // Memory that was taken over counts once, for as long as any of its users lives.
     uint32_t first = b->in_place_of == DTG_NO_NODE ? b->first_step : b->first_step + 1;
@@ -143,12 +158,24 @@ static bool check_contributions(struct dtg_proof *proof) {
   return check_places(proof, ranges, count, plan->contribution_bytes, "contributions");
 }
 
+static bool check_function(struct dtg_proof *proof, const struct dtg_plan_function *f,
+                           int64_t base) {
+  if (!check_steps(proof, f) || !check_buffers(proof, f, base) || !check_peak(proof, f))
+    return false;
+  for (size_t s = 0; s < f->steps.len; s++) {
+    const struct dtg_plan_loop *loop = f->steps.data[s].loop;
+    if (loop && !check_function(proof, &loop->body, loop->arena_offset))
+      return false;
+  }
+  return true;
+}
+
 bool dtg_prove_memory(struct dtg_proof *proof) {
   for (int i = 0; i < DTG_PLAN_FUNCTIONS; i++) {
     const struct dtg_plan_function *f = &proof->plan->functions[i];
     if (!f->graph)
       continue;
-    if (!check_steps(proof, f) || !check_buffers(proof, f) || !check_peak(proof, f))
+    if (!check_function(proof, f, 0))
       return false;
   }
   return check_variables(proof) && check_contributions(proof);

@@ -30,9 +30,15 @@ void dtg_report_dot(const struct dtg_report_input *input, struct dtg_strbuf *out
       continue;
     dtg_strbuf_printf(out, "  subgraph cluster_%d {\n    label = \"%s\";\n", i, f->name);
     for (size_t s = 0; s < f->steps.len; s++) {
-      const struct cg_kernel *kernel = input->plan->kernels.data[f->steps.data[s].kernel];
+      const struct dtg_plan_loop *loop = f->steps.data[s].loop;
       dtg_strbuf_printf(out, "    g%d_%u [label = \"", i, f->steps.data[s].group);
-      put_quoted(out, kernel->comment ? kernel->comment : kernel->name);
+      if (loop) {
+        dtg_strbuf_printf(out, "loop of %lld: %zu launches", (long long)loop->count,
+                          dtg_plan_launch_count(&loop->body));
+      } else {
+        const struct cg_kernel *kernel = input->plan->kernels.data[f->steps.data[s].kernel];
+        put_quoted(out, kernel->comment ? kernel->comment : kernel->name);
+      }
       dtg_strbuf_puts(out, "\"];\n");
     }
     put_edges(f, i, out);

@@ -241,8 +241,16 @@ static json_t *reductions(struct json *j) {
 static json_t *launches(struct json *j, const struct dtg_plan_function *f) {
   json_t *out = json_array();
   for (size_t s = 0; s < f->steps.len; s++) {
-    const struct cg_kernel *kernel = j->in->plan->kernels.data[f->steps.data[s].kernel];
+    const struct dtg_plan_loop *loop = f->steps.data[s].loop;
     json_t *row = json_object();
+    if (loop) {
+      set(row, "loop", json_integer(loop->count));
+      set(row, "arena_bytes", json_integer(loop->body.arena_bytes));
+      set(row, "launches", launches(j, &loop->body));
+      json_array_append_new(out, row);
+      continue;
+    }
+    const struct cg_kernel *kernel = j->in->plan->kernels.data[f->steps.data[s].kernel];
     set(row, "kernel", text(kernel->name));
     set(row, "comment", text(kernel->comment));
     set(row, "kind", text(kernel->kind == CG_KERNEL_GEMM ? "product" : "loops"));
@@ -260,7 +268,7 @@ static json_t *functions(struct json *j) {
       continue;
     json_t *row = json_object();
     set(row, "name", text(f->name));
-    set(row, "nodes", json_integer((json_int_t)f->graph->nodes.len));
+    set(row, "nodes", json_integer((json_int_t)dtg_graph_size(f->graph)));
     set(row, "arena_bytes", json_integer(f->arena_bytes));
     set(row, "live_peak_bytes", json_integer(f->live_peak_bytes));
     set(row, "launches", launches(j, f));

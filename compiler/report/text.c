@@ -286,11 +286,14 @@ static void put_functions(struct text *t) {
     if (!f->graph)
       continue;
     size_t products = 0;
-    for (size_t s = 0; s < f->steps.len; s++)
-      products += t->in->plan->kernels.data[f->steps.data[s].kernel]->kind == CG_KERNEL_GEMM;
-    dtg_strbuf_printf(t->out, "  %-22s %8zu %8zu %9zu %12s %12s\n", labels[i], f->graph->nodes.len,
-                      f->steps.len, products, bytes_text(t, f->arena_bytes),
-                      bytes_text(t, f->live_peak_bytes));
+    struct dtg_launch_list launches = {0};
+    dtg_plan_launches(&t->arena, f, &launches);
+    for (size_t s = 0; s < launches.list.len; s++)
+      products +=
+          t->in->plan->kernels.data[launches.list.data[s].step->kernel]->kind == CG_KERNEL_GEMM;
+    dtg_strbuf_printf(t->out, "  %-22s %8zu %8zu %9zu %12s %12s\n", labels[i],
+                      dtg_graph_size(f->graph), launches.list.len, products,
+                      bytes_text(t, f->arena_bytes), bytes_text(t, f->live_peak_bytes));
   }
 }
 

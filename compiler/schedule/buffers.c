@@ -12,10 +12,6 @@ struct assembly {
   DTG_VEC(struct dtg_arena_piece) pieces;
 };
 
-static int function_index(const struct dtg_schedule_state *state) {
-  return (int)(state->function - state->plan->functions);
-}
-
 static uint32_t add_buffer(struct assembly *it, uint32_t node, int64_t bytes, uint32_t step) {
   struct dtg_plan_function *function = it->state->function;
   struct dtg_plan_buffer buffer = {.node = node,
@@ -32,7 +28,10 @@ static void add_outputs(struct assembly *it, const struct dtg_group *group, uint
   for (size_t i = 0; i < group->buffers.len; i++) {
     const struct dtg_nest_buffer *buffer = &group->buffers.data[i];
     if (buffer->node == DTG_NO_NODE) {
-      int64_t bytes = dtg_scratch_bytes(state->options, state->function->graph, group, buffer);
+      int64_t bytes =
+          group->kind == DTG_GROUP_SCAN
+              ? state->loops[group - state->groups->groups].bytes
+              : dtg_scratch_bytes(state->options, state->function->graph, group, buffer);
       if (bytes > 0)
         add_buffer(it, DTG_NO_NODE, bytes, step);
     } else if (buffer->written) {
@@ -64,7 +63,9 @@ static void place_roots(struct assembly *it) {
     if (state->groups->links->group[base] == DTG_NO_GROUP)
       continue;
     struct dtg_plan_buffer *buffer = &state->function->buffers.data[state->buffer_of[base]];
-    if (!dtg_root_location(state->plan, function_index(state), root, &buffer->at))
+    if (state->body)
+      buffer->at = (struct dtg_location){.space = DTG_SPACE_ITERATION, .index = (uint32_t)i};
+    else if (!dtg_root_location(state->plan, state->index, root, &buffer->at))
       buffer->last_step = state->groups->count;
   }
 }
@@ -152,7 +153,8 @@ void dtg_schedule_buffers(struct dtg_schedule_state *state, const uint32_t *orde
   }
   function->steps.len = 0;
   for (uint32_t step = 0; step < groups->count; step++) {
-    struct dtg_plan_step launch = {.group = order[step], .kernel = DTG_NO_NODE};
+    struct dtg_plan_step launch = {
+        .group = order[step], .kernel = DTG_NO_NODE, .loop = state->loops[order[step]].plan};
     dtg_vec_push(state->plan->arena, &function->steps, launch);
   }
 }
@@ -160,6 +162,8 @@ void dtg_schedule_buffers(struct dtg_schedule_state *state, const uint32_t *orde
 static struct dtg_location node_location(const struct dtg_schedule_state *state, uint32_t node) {
   if (state->buffer_of[node] != DTG_NO_NODE)
     return state->function->buffers.data[state->buffer_of[node]].at;
+  if (state->body)
+    return dtg_loop_leaf_location(state->body, dtg_graph_node(state->function->graph, node));
   return dtg_leaf_location(state->plan, state->options,
                            dtg_graph_node(state->function->graph, node));
 }

@@ -3,6 +3,7 @@
 #define DTG_SCHEDULE_INTERNAL_H
 
 #include "compiler/ir/group.h"
+#include "compiler/ir/loop.h"
 #include "compiler/schedule/schedule.h"
 
 enum { DTG_ALIGN = 64 };
@@ -18,8 +19,36 @@ struct dtg_schedule_state {
   struct dtg_plan_function *function;
   const struct dtg_groups *groups;
   const struct dtg_schedule_options *options;
-  uint32_t *buffer_of; /* per node: its plan buffer, or DTG_NO_NODE */
+  uint32_t *buffer_of;             /* per node: its plan buffer, or DTG_NO_NODE */
+  int index;                       /* DTG_PLAN_TRAIN, ...: of the function or of the one around */
+  struct dtg_schedule_loop *loops; /* per group; unused where the group is no loop */
+  const struct dtg_schedule_loop *body; /* the loop whose body this is, or NULL */
 };
+
+/* A loop being scheduled. Its scratch holds the second place of each carry, a place for each result
+ * that nobody reads, then the arena of the body. */
+struct dtg_schedule_loop {
+  struct dtg_loop loop;
+  struct dtg_plan_loop *plan;
+  struct dtg_schedule_state state; /* of the body */
+  int64_t *spare;                  /* per result: offset of its second or only place, or -1 */
+  int64_t *unread;                 /* per result: offset of the place of a result without readers */
+  int64_t arena;                   /* offset of the body's arena */
+  int64_t bytes;
+  /* bound: where things are */
+  struct dtg_location *operands, *roots;
+  struct dtg_location *carries; /* as the body reads them */
+};
+
+/* Schedules the bodies of the function's loops: after that their sizes are known. */
+void dtg_schedule_loops(struct dtg_schedule_state *state);
+/* Once the function's own places are known: those of the bodies. */
+void dtg_schedule_bind_loops(struct dtg_schedule_state *state);
+/* Order and buffers of a function, in the best way. */
+void dtg_schedule_function(struct dtg_schedule_state *state);
+/* Where a body's leaf or root is; of roots, before they are bound: that they lie around. */
+struct dtg_location dtg_loop_leaf_location(const struct dtg_schedule_loop *loop,
+                                           const struct dtg_node *leaf);
 
 /* A piece of the arena: one buffer, or several that take it over one after the other. */
 struct dtg_arena_piece {

@@ -3,13 +3,14 @@
 
 #include <string.h>
 
-static void schedule_function(struct dtg_schedule_state *state) {
+void dtg_schedule_function(struct dtg_schedule_state *state) {
   struct dtg_plan_function *function = state->function;
   uint32_t count = state->groups->count;
   uint32_t *order = DTG_NEW_ARRAY(state->scratch, uint32_t, count);
   uint32_t *best = DTG_NEW_ARRAY(state->scratch, uint32_t, count);
   int64_t least = INT64_MAX;
   state->buffer_of = DTG_NEW_ARRAY(state->scratch, uint32_t, function->graph->nodes.len);
+  dtg_schedule_loops(state);
   for (uint32_t way = 0; dtg_schedule_order(state, way, order); way++) {
     dtg_schedule_buffers(state, order);
     if (function->arena_bytes >= least)
@@ -19,7 +20,6 @@ static void schedule_function(struct dtg_schedule_state *state) {
       memcpy(best, order, count * sizeof *order);
   }
   dtg_schedule_buffers(state, best);
-  dtg_schedule_args(state);
 }
 
 struct dtg_plan *dtg_schedule(struct dtg_ctx *ctx, const struct dtg_module *module,
@@ -38,13 +38,15 @@ struct dtg_plan *dtg_schedule(struct dtg_ctx *ctx, const struct dtg_module *modu
   for (int i = 0; i < DTG_PLAN_FUNCTIONS; i++) {
     struct dtg_plan_function *function = &plan->functions[i];
     struct dtg_schedule_state state = {
-        .scratch = &scratch, .plan = plan, .function = function, .options = options};
+        .scratch = &scratch, .plan = plan, .function = function, .options = options, .index = i};
     function->name = names[i];
     function->graph = graphs[i];
     if (!graphs[i])
       continue;
     function->groups = state.groups = dtg_groups_new(plan->arena, graphs[i]);
-    schedule_function(&state);
+    dtg_schedule_function(&state);
+    dtg_schedule_args(&state);
+    dtg_schedule_bind_loops(&state);
   }
   dtg_arena_free(&scratch);
   return plan;

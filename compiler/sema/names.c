@@ -104,8 +104,8 @@ static void resolve_declare(struct dtg_resolver *r, const struct dtg_ast_stmt *s
                     : "of an optimizer has the parameter's shape: write no type");
   else if (r->item != DTG_ITEM_OPTIMIZER && !stmt->declare.type)
     misplaced(r, stmt, what, "needs a type, such as f32[I, out]");
-  else if (r->loops.len > 0)
-    misplaced(r, stmt, what, "cannot stand inside `for`: put it into a layer and label its call");
+  else if (r->depth > 0)
+    misplaced(r, stmt, what, "cannot stand inside a loop: put it into a layer and label its call");
   if (stmt->declare.type)
     resolve_type(r, stmt->declare.type, false);
   resolve_initializer(r, stmt);
@@ -147,16 +147,42 @@ static void resolve_update(struct dtg_resolver *r, const struct dtg_ast_stmt *st
     dtg_diag_note(diag, local->span, "it is defined here");
 }
 
-static void resolve_for(struct dtg_resolver *r, const struct dtg_ast_stmt *stmt) {
+// What a loop collects is a name of the region around it, and none inside.
+static void resolve_loop(struct dtg_resolver *r, const struct dtg_ast_stmt *stmt) {
+  size_t outer_collected = r->collected_first;
   dtg_resolve_expr(r, stmt->for_in.first);
   dtg_resolve_expr(r, stmt->for_in.end);
   size_t first = r->locals.list.len;
+  r->collected_first = r->collected.len;
+  r->depth++;
   dtg_locals_enter(&r->locals);
   dtg_locals_bind(&r->locals, stmt->name, DTG_LOCAL_LOOP);
-  dtg_vec_push(&r->sema->ctx->arena, &r->loops, stmt->name);
+  if (stmt->kind == DTG_STMT_FOR)
+    dtg_vec_push(&r->sema->ctx->arena, &r->loops, stmt->name);
   resolve_body(r, stmt->for_in.body);
-  r->loops.len--;
+  if (stmt->kind == DTG_STMT_FOR)
+    r->loops.len--;
   dtg_locals_leave(&r->locals, first);
+  for (size_t i = r->collected_first; i < r->collected.len; i++)
+    dtg_locals_bind(&r->locals, r->collected.data[i], DTG_LOCAL_NAME);
+  r->depth--;
+  r->collected.len = r->collected_first;
+  r->collected_first = outer_collected;
+}
+
+static void resolve_collect(struct dtg_resolver *r, const struct dtg_ast_stmt *stmt) {
+  dtg_resolve_expr(r, stmt->value);
+  if (r->depth == 0) {
+    misplaced(r, stmt, "`collect`", "belongs in a `for` or `scan`");
+    return;
+  }
+  for (size_t i = r->collected_first; i < r->collected.len; i++) {
+    if (r->collected.data[i].text == stmt->name.text) {
+      dtg_sema_twice(r->sema, stmt->name.span, stmt->name.text, r->collected.data[i].span);
+      return;
+    }
+  }
+  dtg_vec_push(&r->sema->ctx->arena, &r->collected, stmt->name);
 }
 
 static void resolve_branch(struct dtg_resolver *r, const struct dtg_ast_body *body) {
@@ -202,8 +228,8 @@ static void resolve_result(struct dtg_resolver *r, const struct dtg_ast_stmt *st
 
 static void resolve_loss(struct dtg_resolver *r, const struct dtg_ast_stmt *stmt) {
   dtg_resolve_expr(r, stmt->value);
-  if (r->loops.len > 0)
-    misplaced(r, stmt, "`loss`", "cannot stand inside `for`");
+  if (r->depth > 0)
+    misplaced(r, stmt, "`loss`", "cannot stand inside a loop");
   dtg_locals_bind(&r->locals, stmt->name, DTG_LOCAL_NAME);
   struct dtg_local *local = dtg_locals_find(&r->locals, stmt->name.text);
   if (local)
@@ -214,8 +240,8 @@ static void resolve_return(struct dtg_resolver *r, const struct dtg_ast_stmt *st
   dtg_resolve_expr(r, stmt->value);
   if (r->item != DTG_ITEM_FN && r->item != DTG_ITEM_LAYER)
     misplaced(r, stmt, "`return`", "belongs in a function or a layer");
-  else if (r->loops.len > 0)
-    misplaced(r, stmt, "`return`", "cannot stand inside `for`");
+  else if (r->depth > 0)
+    misplaced(r, stmt, "`return`", "cannot stand inside a loop");
 }
 
 static void resolve_label_stmt(struct dtg_resolver *r, const struct dtg_ast_stmt *stmt) {
@@ -245,7 +271,11 @@ static void resolve_stmt(struct dtg_resolver *r, const struct dtg_ast_stmt *stmt
     resolve_update(r, stmt);
     break;
   case DTG_STMT_FOR:
-    resolve_for(r, stmt);
+  case DTG_STMT_SCAN:
+    resolve_loop(r, stmt);
+    break;
+  case DTG_STMT_COLLECT:
+    resolve_collect(r, stmt);
     break;
   case DTG_STMT_IF:
     resolve_if(r, stmt);

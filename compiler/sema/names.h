@@ -12,7 +12,10 @@ struct dtg_resolver {
   struct dtg_scope_file *file;
   enum dtg_ast_item_kind item;
   struct dtg_locals locals;
-  DTG_VEC(struct dtg_ast_name) loops;   // variables of the `for` around, outermost first
+  DTG_VEC(struct dtg_ast_name) loops;     // variables of the `for` around, outermost first
+  uint32_t depth;                         // loops around, `for` and `scan`
+  DTG_VEC(struct dtg_ast_name) collected; // by the loops around; the innermost's from here on:
+  size_t collected_first;
   DTG_VEC(struct dtg_ast_name) results; // metrics and outputs so far
 };
 

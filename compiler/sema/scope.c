@@ -43,7 +43,7 @@ static bool listed(const char *const *list, size_t count, const char *name) {
 }
 
 static bool op_is_visible(const struct dtg_op_def *op) {
-  return op->class != DTG_CLASS_LEAF && op->class != DTG_CLASS_CONST;
+  return op->class != DTG_CLASS_LEAF && op->class != DTG_CLASS_CONST && op->class != DTG_CLASS_SCAN;
 }
 
 enum dtg_builtin dtg_builtin_find(const char *name) {

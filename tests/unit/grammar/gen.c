@@ -356,6 +356,8 @@ static void fill_stmt(struct gen *gen, struct dtg_ast_stmt *stmt, int depth) {
     stmt->update.by = (enum dtg_ast_update_by)below(gen, 4);
     break;
   case DTG_STMT_FOR:
+  case DTG_STMT_SCAN:
+    stmt->for_in.recompute = stmt->kind == DTG_STMT_SCAN && chance(gen, 30);
     stmt->for_in.first = gen_expr(gen, 1);
     stmt->for_in.end = gen_expr(gen, 1);
     stmt->for_in.body = gen_body(gen, depth - 1);
@@ -370,7 +372,8 @@ static struct dtg_ast_stmt *gen_stmt(struct gen *gen, int depth) {
   struct dtg_ast_stmt *stmt = DTG_NEW(ARENA, struct dtg_ast_stmt);
   stmt->span = DTG_SPAN_NONE;
   stmt->kind = (enum dtg_ast_stmt_kind)below(gen, DTG_STMT_OUTPUT + 1);
-  bool is_nested = stmt->kind == DTG_STMT_FOR || stmt->kind == DTG_STMT_IF;
+  bool is_nested =
+      stmt->kind == DTG_STMT_FOR || stmt->kind == DTG_STMT_SCAN || stmt->kind == DTG_STMT_IF;
   if ((is_nested && depth <= 0) || (stmt->kind == DTG_STMT_LOSS && !gen->in_model))
     stmt->kind = DTG_STMT_ASSIGN;
   if (stmt->kind == DTG_STMT_IF)

@@ -59,8 +59,11 @@ static double get_element(enum dtg_dtype dtype, const char *at) {
   }
 }
 
-static char *memory_at(struct plan_memory *memory, const struct dtg_location *at) {
+static char *memory_at(struct plan_memory *memory, const struct dtg_location *location) {
+  struct dtg_location here = dtg_location_at(location, memory->iterations), *at = &here;
   switch (at->space) {
+  case DTG_SPACE_ITERATION:
+    return (char *)&memory->iterations[at->index].index;
   case DTG_SPACE_ARENA:
     return memory->arena + at->offset;
   case DTG_SPACE_VARIABLE:
@@ -94,20 +97,23 @@ static void fill_leaf(struct dtg_arena *arena, struct plan_memory *memory,
     put_element(node->type.dtype, bytes + (size_t)i * size, tensor.data[i]);
 }
 
-static void poison(struct plan_memory *memory, uint32_t step) {
-  const struct dtg_plan_function *function = &memory->plan->functions[memory->function];
+/* In a body: of its own piece of the arena. */
+static void poison(struct plan_memory *memory, const struct dtg_plan_function *function,
+                   int64_t arena_offset, uint32_t step) {
   size_t bytes = (size_t)function->arena_bytes;
   char *live = calloc(bytes + 1, 1);
   assert(live);
   for (size_t i = 0; i < function->buffers.len; i++) {
     const struct dtg_plan_buffer *buffer = &function->buffers.data[i];
+    int64_t at = buffer->at.offset - arena_offset;
     if (buffer->at.space == DTG_SPACE_ARENA && buffer->first_step < step &&
-        step <= buffer->last_step)
-      memset(live + buffer->at.offset, 1, (size_t)buffer->bytes);
+        step <= buffer->last_step && !buffer->at.moves && at >= 0 &&
+        at + buffer->bytes <= function->arena_bytes)
+      memset(live + at, 1, (size_t)buffer->bytes);
   }
   for (size_t i = 0; i < bytes; i++) {
     if (!live[i])
-      memory->arena[i] = (char)0xff;
+      memory->arena[arena_offset + (int64_t)i] = (char)0xff;
   }
   free(live);
 }
@@ -121,6 +127,42 @@ static void interpret(void *context, const struct dtg_plan *plan, uint32_t kerne
 struct plan_memory *plan_run(struct dtg_arena *arena, const struct dtg_plan *plan, int number,
                              dtg_leaf_value *leaf, void *context) {
   return plan_run_with(arena, plan, number, leaf, context, interpret, NULL);
+}
+
+struct runner {
+  struct plan_memory *memory;
+  plan_launch *launch;
+  void *context;
+};
+
+static void run_function(struct runner *it, const struct dtg_plan_function *function,
+                         int64_t arena_offset);
+
+static void run_loop(struct runner *it, const struct dtg_plan_loop *loop) {
+  for (int64_t n = 0; n < loop->count; n++) {
+    it->memory->iterations[loop->depth] =
+        (struct dtg_iteration){n, loop->reverse ? loop->count - 1 - n : n};
+    run_function(it, &loop->body, loop->arena_offset);
+  }
+}
+
+static void run_function(struct runner *it, const struct dtg_plan_function *function,
+                         int64_t arena_offset) {
+  struct plan_memory *memory = it->memory;
+  for (uint32_t s = 0; s < function->steps.len; s++) {
+    struct dtg_plan_step *step = &function->steps.data[s];
+    void *buffers[64];
+    poison(memory, function, arena_offset, s);
+    if (step->loop) {
+      run_loop(it, step->loop);
+      continue;
+    }
+    assert(step->args.len == memory->plan->kernels.data[step->kernel]->buffers.len);
+    assert(step->args.len <= 64);
+    for (size_t i = 0; i < step->args.len; i++)
+      buffers[i] = memory_at(memory, &step->args.data[i]);
+    it->launch(it->context, memory->plan, step->kernel, buffers);
+  }
 }
 
 struct plan_memory *plan_run_with(struct dtg_arena *arena, const struct dtg_plan *plan, int number,
@@ -140,16 +182,8 @@ struct plan_memory *plan_run_with(struct dtg_arena *arena, const struct dtg_plan
     if (node->op->class == DTG_CLASS_LEAF)
       fill_leaf(arena, memory, node, leaf, context);
   }
-  for (uint32_t s = 0; s < function->steps.len; s++) {
-    struct dtg_plan_step *step = &function->steps.data[s];
-    void *buffers[64];
-    assert(step->args.len == plan->kernels.data[step->kernel]->buffers.len);
-    assert(step->args.len <= 64);
-    for (size_t i = 0; i < step->args.len; i++)
-      buffers[i] = memory_at(memory, &step->args.data[i]);
-    poison(memory, s);
-    launch(launch_context, plan, step->kernel, buffers);
-  }
+  struct runner runner = {memory, launch, launch_context};
+  run_function(&runner, function, 0);
   return memory;
 }
 

@@ -16,6 +16,7 @@ struct plan_memory {
   char *arena, *variables, *contribution;
   char *feeds[256];
   int64_t scalars[5];
+  struct dtg_iteration iterations[DTG_MAX_LOOP_DEPTH];
 };
 
 /* Runs kernel `kernel` of the plan; NULL stands for the interpreter. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 static void check_row(const struct dtg_op_def *op) {
-  bool computes = op->class != DTG_CLASS_LEAF;
+  bool computes = op->class != DTG_CLASS_LEAF && op->class != DTG_CLASS_SCAN;
   bool lowers = op->class == DTG_CLASS_ELEMENTWISE || op->class == DTG_CLASS_GENERATE ||
                 op->class == DTG_CLASS_CONST;
   size_t length = strlen(op->doc);
