@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { ON, TEXT, COUNT, LATER };
+enum kind { ON, TEXT, COUNT, WHOLE, LATER };
 enum { NAME = 32 };
 
 struct option {
@@ -22,6 +22,7 @@ struct option {
 #define OFFSET_ON(name) offsetof(struct dtr_flags, name)
 #define OFFSET_TEXT(name) offsetof(struct dtr_flags, name)
 #define OFFSET_COUNT(name) offsetof(struct dtr_flags, name)
+#define OFFSET_WHOLE(name) offsetof(struct dtr_flags, name)
 #define OFFSET_LATER(name) 0
 static const struct option options[] = {
 #define X(name, argument, kind, help) {#name, argument, kind, help, OFFSET_##kind(name)},
@@ -59,14 +60,14 @@ static bool unknown(const char *word, const char *name, size_t length, struct dt
   return dtr_error_hint(error, "--help lists the flags");
 }
 
-static bool set_count(const char *name, const char *value, int64_t *count,
+static bool set_count(const char *name, const char *value, int lowest, int64_t *count,
                       struct dtr_error *error) {
   char *end;
   errno = 0;
   long long number = strtoll(value, &end, 10);
-  if (end == value || *end || errno == ERANGE || number < 1) {
-    dtr_error_set(error, DTR_STATUS_USAGE, "--%s takes a whole number from 1 on, not \"%s\"", name,
-                  value);
+  if (end == value || *end || errno == ERANGE || number < lowest) {
+    dtr_error_set(error, DTR_STATUS_USAGE, "--%s takes a whole number from %d on, not \"%s\"", name,
+                  lowest, value);
     return dtr_error_hint(error, "for example --%s 2", name);
   }
   *count = number;
@@ -101,10 +102,10 @@ static bool set(const struct option *option, const char *value, struct dtr_flags
   if (!value || !*value)
     return dtr_error_set(error, DTR_STATUS_USAGE, "--%s needs a value: --%s %s", name, name,
                          option->argument);
-  if (option->kind == COUNT) {
+  if (option->kind == COUNT || option->kind == WHOLE) {
     if (*(int64_t *)field != DTR_FLAG_UNSET)
       return twice(name, error);
-    return set_count(name, value, field, error);
+    return set_count(name, value, option->kind == COUNT, field, error);
   }
   if (*(const char **)field)
     return twice(name, error);

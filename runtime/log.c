@@ -37,7 +37,8 @@ static void begin_record(struct dtr_log *log, const struct dtr_record *record) {
   dtr_json_raw(&log->json, "{\"step\": ");
   dtr_json_integer(&log->json, record->step);
   dtr_json_raw(&log->json, ", \"epoch\": ");
-  dtr_json_integer(&log->json, record->epoch);
+  /* From 1, as on the terminal; 0 before the first step. */
+  dtr_json_integer(&log->json, record->step > 0 ? record->epoch + 1 : 0);
   dtr_json_raw(&log->json, ", ");
 }
 

@@ -1,12 +1,13 @@
 /* --log: one JSON object a line for every step and every evaluation.
  *
- *   {"step": 1, "epoch": 0, "loss": 2.31, "metrics": {"accuracy": 0.1}, "examples_per_second":
+ *   {"step": 1, "epoch": 1, "loss": 2.31, "metrics": {"accuracy": 0.1}, "examples_per_second":
  * 51234}
- *   {"step": 700, "epoch": 2, "evaluation": "test_set", "loss": 0.34, "metrics": {...}, "examples":
+ *   {"step": 700, "epoch": 3, "evaluation": "test_set", "loss": 0.34, "metrics": {...}, "examples":
  * 10000}
  *
  * `step` is the number of steps done, so the first record has 1; `epoch` is that of the step, from
- * 0. Ownership: the log owns its file. Threads: the task's. Allocates in open only.
+ * 1 as on the terminal, and 0 in an evaluation before the first step. Ownership: the log owns its
+ * file. Threads: the task's. Allocates in open only.
  */
 #ifndef DTR_LOG_H
 #define DTR_LOG_H

@@ -87,7 +87,7 @@ bool dtr_task_plan_steps(struct dtr_task *task) {
   task->end_step = asked != DTR_FLAG_UNSET ? asked : task->scalars.total_steps;
   if (task->options.flags->eval_only)
     task->end_step = 0;
-  else if (task->end_step == 0 && task->steps_per_epoch > 0) {
+  else if (task->end_step == 0 && asked == DTR_FLAG_UNSET && task->steps_per_epoch > 0) {
     dtr_error_set(&task->error, DTR_STATUS_USAGE,
                   "the model file says neither \"epochs\" nor \"steps\" of its training");
     return dtr_error_hint(&task->error, "say how long to train: --steps N");
@@ -148,7 +148,7 @@ bool dtr_task_load(struct dtr_task *task) {
                         "every parameter of the model");
 }
 
-/* `end_step` of the feed: 0 would mean no end. */
+/* `end_step` of the feed: 0 would mean no end, so a run without steps ends at -1. */
 bool dtr_task_open_feed(struct dtr_task *task, int64_t first_shard, int64_t shard_count) {
   const struct dtr_train *train = &task->program->train;
   struct dtr_feed_options options = {.batch = train->batch,
@@ -156,7 +156,7 @@ bool dtr_task_open_feed(struct dtr_task *task, int64_t first_shard, int64_t shar
                                      .first_shard = first_shard,
                                      .shard_count = shard_count,
                                      .first_step = task->step,
-                                     .end_step = task->end_step,
+                                     .end_step = task->end_step > 0 ? task->end_step : -1,
                                      .synchronous = task->options.synchronous,
                                      .where = task->program->datasets[train->data].where};
   return dtr_feed_open(task->data, &options, &task->feed, &task->error);

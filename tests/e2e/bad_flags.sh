@@ -28,15 +28,19 @@ refused 2 out/mlp --save --quiet <<'END'
 error: --save needs a value: --save FILE
 END
 refused 2 out/mlp --steps many <<'END'
-error: --steps takes a whole number from 1 on, not "many"
+error: --steps takes a whole number from 0 on, not "many"
   hint: for example --steps 2
 END
 refused 2 out/mlp --steps 1e3 <<'END'
-error: --steps takes a whole number from 1 on, not "1e3"
+error: --steps takes a whole number from 0 on, not "1e3"
   hint: for example --steps 2
 END
 refused 2 out/mlp --steps 99999999999999999999 <<'END'
-error: --steps takes a whole number from 1 on, not "99999999999999999999"
+error: --steps takes a whole number from 0 on, not "99999999999999999999"
+  hint: for example --steps 2
+END
+refused 2 out/mlp --steps -1 <<'END'
+error: --steps takes a whole number from 0 on, not "-1"
   hint: for example --steps 2
 END
 refused 2 out/mlp --threads 0 <<'END'

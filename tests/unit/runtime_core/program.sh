@@ -43,7 +43,7 @@ expect 1 "$dir/none/trace" "$sample" --trace "$dir/none/trace"
 grep -qE '^test_set: loss [0-9.]+, accuracy [0-9.]+ \(70 examples\)$' out || fail "result: $(cat out)"
 [ "$(grep -c '"examples_per_second"' log.jsonl)" -eq 120 ] || fail "the log has not 120 steps"
 [ "$(grep -c '"evaluation": "test_set"' log.jsonl)" -eq 3 ] || fail "the log has not 3 evaluations"
-head -n 1 log.jsonl | grep -qE '^\{"step": 1, "epoch": 0, "loss": [0-9.]+, "metrics": \{"accuracy": ' ||
+head -n 1 log.jsonl | grep -qE '^\{"step": 1, "epoch": 1, "loss": [0-9.]+, "metrics": \{"accuracy": ' ||
   fail "log: $(head -n 1 log.jsonl)"
 grep -q '"name":"k9_grad_w1"' trace.json || fail "the trace has no kernels"
 "$sample" >out
