@@ -1,5 +1,7 @@
 #include "runtime/env.h"
 
+#include "runtime/env_network.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -80,6 +82,7 @@ static void info_fill(const struct stat *status, struct dtr_file_info *info) {
   info->size = status->st_size;
   info->is_directory = S_ISDIR(status->st_mode);
   info->is_regular = S_ISREG(status->st_mode);
+  info->mode = status->st_mode & 07777;
 }
 
 static int real_file_info(void *context, int file, struct dtr_file_info *info) {
@@ -183,6 +186,21 @@ static const struct dtr_env real_row = {
     .path_sync = real_path_sync,
     .path_lock = real_path_lock,
     .variable = real_variable,
+    .socket_listen = dtr_socket_listen,
+    .socket_adopt = dtr_socket_adopt,
+    .socket_port = dtr_socket_port,
+    .socket_accept = dtr_socket_accept,
+    .socket_connect = dtr_socket_connect,
+    .socket_status = dtr_socket_status,
+    .socket_read = dtr_socket_read,
+    .socket_write = dtr_socket_write,
+    .poll_new = dtr_poll_new,
+    .poll_set = dtr_poll_set,
+    .poll_wait = dtr_poll_wait,
+    .alarm_new = dtr_alarm_new,
+    .alarm_ring = dtr_alarm_ring,
+    .alarm_clear = dtr_alarm_clear,
+    .random = dtr_random,
 };
 
 const struct dtr_env *dtr_env_real(void) {
@@ -191,6 +209,12 @@ const struct dtr_env *dtr_env_real(void) {
 
 int64_t dtr_env_now(const struct dtr_env *env) {
   return env->now(env->context);
+}
+
+const char *dtr_env_error_text(int error) {
+  if (error < 0)
+    error = -error;
+  return error == DTR_NO_SUCH_HOST ? "the host name does not resolve" : strerror(error);
 }
 
 int dtr_env_pread_all(const struct dtr_env *env, int file, void *bytes, size_t size,

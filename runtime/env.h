@@ -1,4 +1,4 @@
-/* Everything the runtime asks of the outside world: time, files, and later the network.
+/* Everything the runtime asks of the outside world: time, files and the network.
  *
  * A `struct dtr_env` is a table of functions with a context, so that a simulator can give virtual
  * time and failing disks. Code of the runtime calls nothing else for these (no open, fopen, clock).
@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 enum dtr_file_mode {
   DTR_FILE_READ,   /* must exist; opening does not wait for the writer of a pipe */
@@ -25,10 +26,18 @@ struct dtr_file_info {
   int64_t size; /* bytes */
   bool is_directory;
   bool is_regular; /* has bytes of its own: no folder, pipe or device */
+  unsigned mode;   /* who may read and write it, as chmod counts */
 };
 
 /* Called for each entry of a folder ("." and ".." left out), in no particular order. */
 typedef void dtr_list_visitor(void *visitor_context, const char *name);
+
+enum { DTR_NO_SUCH_HOST = 4096 }; /* beyond all errnos */
+enum { DTR_POLL_READ = 1, DTR_POLL_WRITE = 2 };
+struct dtr_poll_event {
+  uint64_t tag;
+  unsigned events;
+};
 
 struct dtr_env {
   void *context;
@@ -57,7 +66,34 @@ struct dtr_env {
   int (*path_lock)(void *context, const char *path);
   const char *(*variable)(void *context, const char *name); /* environment variable or NULL */
 
-  /* The network's functions follow here when the runtime talks to other processes. */
+  /* ---- the network; NULL in rows that have none ----
+   * Sockets carry bytes in order (TCP) and never block: -EAGAIN, try again after an event. Handles
+   * are given back by file_close. `host` is a name or a number; one that does not resolve gives
+   * -DTR_NO_SUCH_HOST, and looking it up may take seconds. */
+  int (*socket_listen)(void *context, const char *host, int port); /* port 0: any free one */
+  int (*socket_adopt)(void *context, int listener); /* of whoever started this process */
+  int (*socket_port)(void *context, int listener);
+  /* `from`: who it is, "10.0.0.3:41234". */
+  int (*socket_accept)(void *context, int listener, char *from, size_t size);
+  /* Begins; an event says when it is over, and socket_status how: 0 or a negative errno. `from`:
+   * the host of this machine to come from, or NULL. */
+  int (*socket_connect)(void *context, const char *host, int port, const char *from);
+  int (*socket_status)(void *context, int socket);
+  int64_t (*socket_read)(void *context, int socket, void *bytes, size_t size); /* 0: the end */
+  int64_t (*socket_write)(void *context, int socket, const struct iovec *parts, int count);
+
+  /* A set of sockets and alarms that one thread waits for. `events`: what is asked for, 0 removes;
+   * the end of a connection is told as DTR_POLL_READ. */
+  int (*poll_new)(void *context);
+  int (*poll_set)(void *context, int poll, int handle, unsigned events, uint64_t tag);
+  /* How many events; 0: `deadline` (of `now`, INT64_MAX: none) has passed, or a signal came. */
+  int (*poll_wait)(void *context, int poll, int64_t deadline, struct dtr_poll_event *events,
+                   int count);
+  /* Any thread may ring an alarm: an event for who polls it, until it is cleared. */
+  int (*alarm_new)(void *context);
+  void (*alarm_ring)(void *context, int alarm);
+  void (*alarm_clear)(void *context, int alarm);
+  void (*random)(void *context, void *bytes, size_t size); /* that nobody can guess */
 };
 
 /* The row of the operating system; handles are file descriptors, so 1 and 2 are open. */
@@ -71,6 +107,8 @@ int dtr_env_write_all(const struct dtr_env *env, int file, const void *bytes, si
 /* Makes `path` and its missing parents. 0 also if it is there already. */
 int dtr_env_mkdir_all(const struct dtr_env *env, const char *path);
 int64_t dtr_env_now(const struct dtr_env *env);
+/* "No such file or directory", or that a host name does not resolve. `error`: negative or not. */
+const char *dtr_env_error_text(int error);
 
 /* ---- a row that fails on purpose, for tests ---- */
 
