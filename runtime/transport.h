@@ -129,5 +129,7 @@ bool dtr_loop_new(uint32_t ends, const struct dtr_edge *edges, uint32_t edge_cou
                   struct dtr_loop **loop, struct dtr_error *error);
 void dtr_loop_free(struct dtr_loop *loop);
 struct dtr_endpoint dtr_loop_endpoint(struct dtr_loop *loop, uint32_t end);
+/* Whether something has happened to the endpoint since its last progress. */
+bool dtr_loop_has_event(const struct dtr_endpoint *end);
 
 #endif

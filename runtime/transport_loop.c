@@ -183,6 +183,11 @@ static void loop_wait(void *self, int64_t deadline) {
   dtr_word_wait_until(&end->events, end->seen, deadline);
 }
 
+bool dtr_loop_has_event(const struct dtr_endpoint *it) {
+  struct end *end = it->self;
+  return dtr_word_get(&end->events) != end->seen;
+}
+
 static const struct dtr_transport_row row = {.name = "loop",
                                              .send = loop_send,
                                              .sent = loop_sent,
