@@ -169,6 +169,11 @@ static bool check_together(const struct dtr_flags *flags, struct dtr_error *erro
   }
   if (!check_predict(flags, error))
     return false;
+  if (flags->task && flags->local) {
+    dtr_error_set(error, DTR_STATUS_USAGE, "--task and --local exclude each other");
+    return dtr_error_hint(error, "one says that this process is one task, the other that it is all "
+                                 "of them");
+  }
   if (flags->threads > DTR_MAX_THREADS) {
     dtr_error_set(error, DTR_STATUS_USAGE, "--threads %lld: at most %d", (long long)flags->threads,
                   DTR_MAX_THREADS);

@@ -2,9 +2,13 @@
 #include "runtime/cpu.h"
 #include "runtime/json.h"
 #include "runtime/predict/predict.h"
+#include "runtime/process/process.h"
 #include "runtime/replicate/job.h"
 #include "runtime/signals.h"
 #include "runtime/sim/sim.h"
+#include "runtime/start/addresses.h"
+#include "runtime/start/identity.h"
+#include "runtime/start/inherit.h"
 #include "runtime/task.h"
 
 #include <errno.h>
@@ -14,6 +18,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 static int finish_with(struct dtr_error *error) {
   dtr_error_report(error, stderr);
@@ -129,6 +134,98 @@ static int run_job(const struct dtr_program *program, const struct dtr_flags *fl
   return status;
 }
 
+/* ---- one task of a cluster ---- */
+
+enum { NO_LISTENER = -1 };
+
+/* Who this process is and where the others are; what is not known stays as it is. */
+struct start {
+  struct dtr_identity identity;
+  struct dtr_inherit inherit;
+  char **from_file; /* of --cluster */
+  uint32_t task_count;
+};
+
+static void free_start(struct start *start) {
+  dtr_identity_free(&start->identity);
+  dtr_inherit_free(&start->inherit);
+  dtr_addresses_free(start->from_file, start->task_count);
+}
+
+static bool find_start(const struct dtr_program *program, const struct dtr_flags *flags,
+                       struct start *start, struct dtr_error *error) {
+  const struct dtr_env *env = dtr_env_real();
+  *start = (struct start){.inherit.socket = NO_LISTENER,
+                          .task_count = dtr_plan_task_count(program->replication)};
+  return dtr_identity_find(env, program->replication, flags->task, &start->identity, error) &&
+         dtr_inherit_read(env, program->replication, &start->inherit, error) &&
+         (!flags->cluster ||
+          dtr_addresses_read(env, flags->cluster, program->replication, &start->from_file, error));
+}
+
+static char *const *addresses_of(const struct start *start) {
+  if (start->inherit.addresses)
+    return start->inherit.addresses;
+  return start->from_file ? start->from_file : start->identity.addresses;
+}
+
+/* Of all processes of a run alike, and of no other run: the launcher's name for it, or the plan. */
+static uint64_t run_number(const struct dtr_program *program) {
+  const struct dtr_env *env = dtr_env_real();
+  const char *name = env->variable(env->context, "DTG_RUN");
+  if (!name || !name[0])
+    name = program->plan_id;
+  return XXH3_64bits(name, strlen(name)) | 1;
+}
+
+static int run_process(const struct dtr_program *program, const struct dtr_flags *flags,
+                       const struct start *start) {
+  char model_dir[PATH_MAX];
+  const struct dtr_env *env = dtr_env_real();
+  find_model_dir(program, model_dir);
+  struct dtr_process_options options = {.program = program,
+                                        .env = env,
+                                        .flags = flags,
+                                        .model_dir = model_dir,
+                                        .terminal = isatty(STDERR_FILENO),
+                                        .task = start->identity.task,
+                                        .addresses = addresses_of(start),
+                                        .listener = start->inherit.socket,
+                                        .incarnation = start->inherit.addresses
+                                                           ? (uint64_t)start->inherit.generation + 1
+                                                           : (uint64_t)env->wall_time(env->context),
+                                        .run = run_number(program),
+                                        .deadlines = {.start = 120 * INT64_C(1000000000),
+                                                      .step = 60 * INT64_C(1000000000),
+                                                      .shutdown = 30 * INT64_C(1000000000)}};
+  return dtr_process_run(&options);
+}
+
+static int run_replicated(const struct dtr_program *program, const struct dtr_flags *flags,
+                          struct dtr_error *error) {
+  struct start start;
+  int status;
+  if (flags->local)
+    return run_job(program, flags, error);
+  bool good = find_start(program, flags, &start, error);
+  if (good && start.identity.source != DTR_IDENTITY_NONE && !addresses_of(&start)) {
+    good = dtr_error_set(error, DTR_STATUS_CONFIG,
+                         "%s says which task this is, and nothing where "
+                         "the others are",
+                         dtr_identity_source_text(start.identity.source));
+    dtr_error_hint(error, "--cluster FILE names the file with the addresses; --local runs all "
+                          "tasks in one process");
+  }
+  if (!good)
+    status = finish_with(error);
+  else if (start.identity.source == DTR_IDENTITY_NONE)
+    status = run_job(program, flags, error);
+  else
+    status = run_process(program, flags, &start);
+  free_start(&start);
+  return status;
+}
+
 /* One device sends nothing. */
 static void write_no_traffic(const struct dtr_flags *flags, struct dtr_error *error) {
   struct dtr_json json;
@@ -173,6 +270,16 @@ static int predict(const struct dtr_program *program, const struct dtr_flags *fl
   return fflush(stdout) == 0 ? 0 : 1;
 }
 
+static bool refuse_task(const struct dtr_flags *flags, struct dtr_error *error) {
+  const char *flag = flags->task ? "--task" : flags->cluster ? "--cluster" : NULL;
+  if (!flag)
+    return false;
+  dtr_error_set(error, DTR_STATUS_USAGE, "%s: this program has one task", flag);
+  dtr_error_hint(error, "build it with a strategy and a cluster of several tasks, or leave the "
+                        "flag out");
+  return true;
+}
+
 static int simulate(const struct dtr_program *program, const struct dtr_flags *flags) {
   char model_dir[PATH_MAX];
   find_model_dir(program, model_dir);
@@ -200,5 +307,7 @@ int dtr_main(const struct dtr_program *program, int argc, char **argv) {
     return predict(program, &flags, &error);
   if (flags.sim)
     return simulate(program, &flags);
-  return program->replication ? run_job(program, &flags, &error) : run(program, &flags, &error);
+  if (program->replication)
+    return run_replicated(program, &flags, &error);
+  return refuse_task(&flags, &error) ? finish_with(&error) : run(program, &flags, &error);
 }

@@ -397,6 +397,13 @@ void dtr_job_lose(struct dtr_job_run *job, uint32_t task) {
   dtr_job_abandon(job, &error);
 }
 
+void dtr_job_fail(struct dtr_job_run *job, const struct dtr_error *error) {
+  if (job->clients[0])
+    dtr_client_abort(job->clients[0], error);
+  else
+    dtr_job_abandon(job, error);
+}
+
 void dtr_job_abandon(struct dtr_job_run *job, const struct dtr_error *error) {
   const struct dtr_job_network *network = job->options.network;
   if (!dtr_error_is_set(&dtr_job_chief(job)->error))
@@ -445,10 +452,7 @@ static bool start_thread(struct dtr_group *group) {
   dtr_error_clear(&error);
   dtr_error_system(&error, DTR_STATUS_MEMORY, status, "a thread for task %s cannot be started",
                    job->map->tasks[job->map->devices[group->device].task].name);
-  if (job->clients[0])
-    dtr_client_abort(job->clients[0], &error);
-  else
-    dtr_job_abandon(job, &error);
+  dtr_job_fail(job, &error);
   return false;
 }
 

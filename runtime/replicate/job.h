@@ -28,6 +28,8 @@ struct dtr_job_network {
   void (*leave)(void *context, uint32_t end); /* by the end's thread: it will not poll any more */
   void (*abandon)(void *context);             /* wakes all ends: nobody waits any more */
   void (*describe)(void *context, FILE *stream);
+  /* What other processes have told that they have sent. */
+  struct dtr_traffic (*traffic)(void *context, uint32_t kind, uint32_t from, uint32_t to);
 };
 
 struct dtr_job_options {
@@ -60,6 +62,13 @@ uint32_t dtr_job_group_task(const struct dtr_job_run *job, uint32_t group);
  * not to be polled any more. Where the chief is in another process, it ends the run. The thread
  * that drives the job. */
 void dtr_job_lose(struct dtr_job_run *job, uint32_t task);
+/* The run cannot go on: the chief ends it for all; elsewhere this process abandons it. The same
+ * thread. */
+void dtr_job_fail(struct dtr_job_run *job, const struct dtr_error *error);
+/* The first failure of a party that is here, if there was one. */
+void dtr_job_own_error(struct dtr_job_run *job, struct dtr_error *error);
+/* The group that the thread polls which drives the job. */
+uint32_t dtr_job_main_group(const struct dtr_job_run *job);
 /* All groups that are here end at once, and nobody is told. The thread that drives the job. */
 void dtr_job_abandon(struct dtr_job_run *job, const struct dtr_error *error);
 

@@ -24,6 +24,21 @@ int64_t dtr_job_lead(const struct dtr_job_run *job) {
   return 0;
 }
 
+uint32_t dtr_job_main_group(const struct dtr_job_run *job) {
+  return job->main_group;
+}
+
+void dtr_job_own_error(struct dtr_job_run *job, struct dtr_error *error) {
+  for (uint32_t i = 0; i < job->group_count * DTR_PARTIES_OF_GROUP; i++) {
+    struct dtr_group *group = &job->groups[i / DTR_PARTIES_OF_GROUP];
+    const struct dtr_party *party = dtr_group_party(group, i % DTR_PARTIES_OF_GROUP);
+    if (!dtr_error_is_set(error) && party && dtr_error_is_set(&party->error))
+      *error = party->error;
+    if (!dtr_error_is_set(error) && group->is_here && dtr_error_is_set(&group->failed.error))
+      *error = group->failed.error;
+  }
+}
+
 const struct dtr_map *dtr_job_map(const struct dtr_job_run *job) {
   return job->map;
 }
@@ -32,6 +47,9 @@ struct dtr_traffic dtr_job_traffic(const struct dtr_job_run *job, enum dtr_chann
                                    uint32_t from_task, uint32_t to_task) {
   struct dtr_traffic sum = {0, 0};
   struct dtr_endpoint end = job->groups[job->main_group].end;
+  const struct dtr_job_network *network = job->options.network;
+  if (network && network->traffic && from_task != *job->options.task)
+    return network->traffic(network->context, kind, from_task, to_task);
   for (uint32_t e = 0; e < job->channels->count; e++) {
     const struct dtr_channel *channel = &job->channels->channels[e];
     if (channel->kind != kind || !channel->is_counted ||

@@ -76,8 +76,12 @@ error: --eval-only and --save exclude each other
   hint: an evaluation makes nothing to save: leave --save out
 END
 refused 2 out/mlp --task worker/0 <<'END'
-error: --task is not built into this version
-  hint: programs of this version run on one device of one machine
+error: --task: this program has one task
+  hint: build it with a strategy and a cluster of several tasks, or leave the flag out
+END
+refused 2 out/mlp --task worker/0 --local <<'END'
+error: --task and --local exclude each other
+  hint: one says that this process is one task, the other that it is all of them
 END
 
 # Outputs: no folder, no right, a folder, a device.

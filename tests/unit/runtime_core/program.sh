@@ -31,7 +31,7 @@ expect 0 "sample, from sample.dtg by by hand" "$sample" --version
 expect 0 "usage: sample [FLAGS]" "$sample" --help
 expect 2 'error: unknown flag "--stesp"' "$sample" --stesp 3
 expect 2 "hint: did you mean --steps?" "$sample" --stesp 3
-expect 2 "--cluster is not built into this version" "$sample" --cluster x
+expect 2 "--cluster: this program has one task" "$sample" --cluster x
 expect 1 "there is no folder $dir/none" "$sample" --save "$dir/none/x.safetensors"
 expect 1 "$dir/none/log" "$sample" --log "$dir/none/log"
 expect 1 "$dir/none/trace" "$sample" --trace "$dir/none/trace"
