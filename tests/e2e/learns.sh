@@ -56,3 +56,14 @@ falls vae 60 0.75
 awk -v seed=5 -v rows=4000 -f "$source/tests/e2e/ratings.awk" >ratings.csv
 train wide_deep 50
 falls wide_deep 50 0.9
+
+# The models of the demo that are small or only planned, and one that does not exist.
+bash "$source/stdlib-models/demo.sh" "$dtgc" demo --short linreg softmax_regression gpt2_124m >demo.txt ||
+  fail "the demo fails"
+for line in '^linreg: .*, 6 parameters$' '^  loss [0-9.]+, after 3 steps [0-9.]+ ' '^  last batch: loss ' \
+  '^gpt2_124m: ' '^  a step: batch 512 = 512 shards' '^  memory: [0-9.]+ GiB'; do
+  grep -qE -- "$line" demo.txt || fail "the demo does not show $line: $(cat demo.txt)"
+done
+! bash "$source/stdlib-models/demo.sh" "$dtgc" demo --short no_model >demo.txt 2>&1 ||
+  fail "the demo of no model passes"
+grep -q '1 of 1 models failed' demo.txt || fail "the demo says $(cat demo.txt)"
