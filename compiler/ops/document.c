@@ -12,6 +12,7 @@ static const char *class_text(enum dtg_op_class class) {
       [DTG_CLASS_VIEW] = "view",           [DTG_CLASS_INDEX] = "index map",
       [DTG_CLASS_REDUCE] = "reduction",    [DTG_CLASS_GATHER] = "gather",
       [DTG_CLASS_SCATTER] = "scatter",     [DTG_CLASS_LIBRARY] = "library call",
+      [DTG_CLASS_SCAN] = "loop",
   };
   return texts[class];
 }

@@ -9,7 +9,7 @@ page=$(realpath "${1:?usage: functions.sh REFERENCE.md}")
 cd "$scratch"
 ops=$root/compiler/ops/ops.def builtins=$root/compiler/sema/builtins.def
 prelude=$root/stdlib-models/std/prelude.dtg
-hidden='input|param|state|slot|grad_in|scalar|const|and|or|not'
+hidden='input|param|state|slot|grad_in|scalar|const|and|or|not|scan|scan_result|scan_carry|scan_slice|scan_value|scan_index'
 
 sed -nE 's/^DTG_OP\((\w+)\)$/\1/p' "$ops" | sort -u >all_ops
 [ "$(wc -l <all_ops)" -eq "$(grep -c '^DTG_OP(' "$ops")" ] || fault "ops.def: unreadable rows"

@@ -15,7 +15,8 @@ items() {
     /^(fn|layer|optimizer) / { text = ""; open = 1 }
     open {
       text = text $0
-      if ($0 ~ /\)/) {
+      rest = text
+      if ($0 ~ /\)/ && gsub(/\(/, "", rest) == gsub(/\)/, "", rest)) {
         sub(/^[a-z]+ /, "", text)
         sub(/\)( ->.*)?( =| \{).*/, ")", text)
         gsub(/\( +/, "(", text)

@@ -48,6 +48,14 @@ printf 'gpt_nano: %s nats a byte on text it has not seen; the entropy of single 
 below "$reached" "$(awk -v h="$entropy" 'BEGIN { print h - 0.3 }')" ||
   fail "gpt_nano is not below the entropy of single bytes"
 
+train char_lstm 120 -D time=32 -D hidden=64
+falls char_lstm 120 0.6
+reached=$(evaluation char_lstm.jsonl)
+printf 'char_lstm: %s nats a byte on text it has not seen; the entropy of single bytes is %s\n' \
+  "$reached" "$entropy"
+below "$reached" "$(awk -v h="$entropy" 'BEGIN { print h - 0.3 }')" ||
+  fail "char_lstm is not below the entropy of single bytes"
+
 train autoencoder 60
 falls autoencoder 60 0.75
 train vae 60

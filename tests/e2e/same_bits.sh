@@ -119,6 +119,13 @@ gpt_nano)
   compare '' '' '1 2 3'
   $everything
   ;;
+char_lstm)
+  defines=(-D time=24 -D hidden=32)
+  split=1KiB first=lstm
+  reference "$library/char_lstm.dtg" 5
+  compare '' '' '1 2 3'
+  $everything
+  ;;
 wide_deep)
   awk -v seed=7 -v rows=3000 -f "$source/tests/e2e/ratings.awk" >ratings.csv
   defines=(-D films=8000 -D crosses=5000)

@@ -112,8 +112,8 @@ static const struct ref_row rows[] = {
      "ln2.scale=ln2.g ln2.offset=ln2.b mlp.fc.w=mlp.fc.w mlp.fc.b=mlp.fc.b mlp.proj.w=mlp.proj.w "
      "mlp.proj.b=mlp.proj.b",
      NULL},
-    {"lstm", NULL, NULL, NULL, "lstm"},
-    {"gru", NULL, NULL, NULL, "gru"},
+    {"lstm", "lstm_states(%%)[#part]", "std.layers { lstm_states }", NULL, NULL},
+    {"gru", "gru_states(%%)[#part]", "std.layers { gru_states }", NULL, NULL},
 };
 
 const struct ref_row *ref_row_find(const char *op) {

@@ -26,7 +26,7 @@ static const struct training_row rows[] = {
     {"mlp", NULL, NULL},
     {"lenet", "conv2d", NULL},
     {"resnet_tiny", "batch_norm", NULL},
-    {"lstm_lm", "lstm", NULL},
+    {"lstm_lm", NULL, NULL},
     {"gpt_tiny", NULL, "scale=g offset=b"},
     {"wide_deep", NULL, NULL},
     {"vae_tiny", NULL, NULL},

@@ -223,6 +223,63 @@ static void test_recompute(void **state) {
   assert_int_equal(stacks_of("recompute"), 3); /* hs, and h and c before each iteration */
 }
 
+/* ---- attention ---- */
+
+static const char attentive[] =
+    "import std.layers { attention }\n"
+    "fn plainly(q: f32[N, H, T, D], k, v) {\n"
+    "  scores = q @ transpose(k, [0, 1, 3, 2]) / sqrt(D)\n"
+    "  return softmax(where(reshape(iota([T]), [T, 1]) >= iota([T]), scores, -1e30)) @ v\n}\n"
+    "layer l(x: f32[N, H, T, D]) {\n  param w: f32[D, 3 * D] ~ zeros()\n  y = x @ w\n"
+    "  q = y[..., 0:D]\n  k = y[..., D:2 * D]\n  v = y[..., 2 * D:]\n  return ANSWER\n}\n"
+    "model m(x: f32[B, 2, 66, 2], y: f32[B, 2, 66, 2]) {\n"
+    "  a = l(x)\n  loss = mean(square(a - y))\n}\n"
+    "optimizer o() { param = param - grad }\n"
+    "data d = table(x = random_normal([8, 2, 66, 2], seed = 1), y = random_normal([8, 2, 66, 2], "
+    "seed = 2))\n"
+    "train { model = m data = d batch = 1 shards = 1 steps = 1 optimizer = o() }\n";
+
+/* The largest matrix that the graph or a body makes, of those with so many columns. */
+static int64_t most_rows(const struct dtg_graph *graph, int64_t columns) {
+  int64_t most = 0;
+  for (size_t i = 0; i < graph->nodes.len; i++) {
+    const struct dtg_node *node = &graph->nodes.data[i];
+    const struct dtg_shape *shape = &node->type.shape;
+    int64_t inner = node->body ? most_rows(node->body, columns) : 0;
+    if (shape->rank >= 2 && shape->dims[shape->rank - 1] == columns &&
+        shape->dims[shape->rank - 2] > inner)
+      inner = shape->dims[shape->rank - 2];
+    most = inner > most ? inner : most;
+  }
+  return most;
+}
+
+/* By tiles of 33 queries: the same values and gradients, and no matrix of all scores. */
+static void test_attention(void **state) {
+  (void)state;
+  static const char *const answers[] = {"attention(q, k, v, causal = true)", "plainly(q, k, v)"};
+  struct loop_bench bench[2];
+  const struct dtg_ref_tensor *values[2];
+  uint64_t seed = 3;
+  for (size_t i = 0; i < 2; i++) {
+    struct dtg_strbuf text = {0};
+    replace(&text, attentive, "ANSWER", answers[i]);
+    loop_bench_open(&bench[i], dtg_strbuf_text(&text), "scan");
+    values[i] = loop_bench_values(&bench[i], bench[i].module->train, &seed);
+    dtg_strbuf_free(&text);
+  }
+  for (size_t r = 0; r < bench[0].module->train->roots.len; r++) {
+    const struct dtg_ref_tensor *tiled = &values[0][bench[0].module->train->roots.data[r].node];
+    const struct dtg_ref_tensor *plain = &values[1][bench[1].module->train->roots.data[r].node];
+    for (int64_t i = 0; i < dtg_shape_count(&plain->type.shape); i++)
+      assert_true(fabs(tiled->data[i] - plain->data[i]) <= 1e-9 * (1 + fabs(plain->data[i])));
+  }
+  assert_int_equal(most_rows(bench[0].module->train, 66), 33);
+  assert_int_equal(most_rows(bench[1].module->train, 66), 66);
+  loop_bench_close(&bench[0]);
+  loop_bench_close(&bench[1]);
+}
+
 /* ---- the verifier of plans ---- */
 
 static struct dtg_plan_step *loop_step(struct dtg_plan *plan) {
@@ -282,9 +339,10 @@ static void test_plan_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_sizes),     cmocka_unit_test(test_text),
-      cmocka_unit_test(test_refused),   cmocka_unit_test(test_gradients),
-      cmocka_unit_test(test_recompute), cmocka_unit_test(test_plan_refused),
+      cmocka_unit_test(test_sizes),        cmocka_unit_test(test_text),
+      cmocka_unit_test(test_refused),      cmocka_unit_test(test_gradients),
+      cmocka_unit_test(test_recompute),    cmocka_unit_test(test_attention),
+      cmocka_unit_test(test_plan_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
