@@ -1,6 +1,7 @@
 #include "runtime/executor.h"
 
 #include "runtime/memory.h"
+#include "runtime/value.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +10,28 @@ static int64_t maximum(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
+/* Of a thread. With owners the update has an arena of its own. */
 static int64_t arena_bytes(const struct dtr_executor_options *options) {
   const struct dtr_program *program = options->program;
   if (options->threads_only)
-    return DTR_ALIGN;
-  int64_t bytes = maximum(program->shard.arena_bytes, program->update.arena_bytes);
-  bytes = maximum(bytes, maximum(program->eval.arena_bytes, program->tail.arena_bytes));
-  return dtr_memory_round(maximum(bytes, DTR_ALIGN));
+    return 0;
+  int64_t bytes = maximum(program->shard.arena_bytes, program->eval.arena_bytes);
+  bytes = maximum(bytes, program->tail.arena_bytes);
+  if (!program->replication)
+    bytes = maximum(bytes, program->update.arena_bytes);
+  return dtr_memory_round(bytes);
+}
+
+/* With owners a device keeps no slots but those of its own slices. */
+static int64_t variables_bytes(const struct dtr_program *program) {
+  int64_t bytes = 0;
+  for (uint32_t v = 0; v < program->variable_count; v++) {
+    const struct dtr_variable *variable = &program->variables[v];
+    if (!program->replication || variable->kind != DTR_VARIABLE_SLOT)
+      bytes = maximum(bytes, variable->offset + dtr_memory_round(variable->elements *
+                                                                 dtr_dtype_bytes(variable->dtype)));
+  }
+  return bytes;
 }
 
 static struct dtr_span shards_of(const struct dtr_executor_options *options) {
@@ -44,7 +60,7 @@ int64_t dtr_executor_bytes(const struct dtr_executor_options *options) {
     overflow |= __builtin_mul_overflow(dtr_tree_part_blocks(&part, leaders_of(options)),
                                        dtr_memory_round(program->contribution_bytes), &blocks);
   overflow |= __builtin_add_overflow(arenas, blocks, &bytes);
-  overflow |= __builtin_add_overflow(bytes, program->variables_bytes, &bytes);
+  overflow |= __builtin_add_overflow(bytes, variables_bytes(program), &bytes);
   return overflow ? INT64_MAX : bytes;
 }
 
@@ -55,7 +71,7 @@ static void start_worker(void *context, int thread) {
   struct dtr_executor *executor = context;
   const struct dtr_program *program = executor->program;
   struct dtr_worker *worker = &executor->workers[thread];
-  worker->arena = dtr_memory_new(executor->arena_bytes);
+  worker->arena = dtr_ledger_new(executor->ledger, DTR_LEDGER_ARENAS, executor->arena_bytes);
   if (!worker->arena) {
     snprintf(worker->why, sizeof worker->why, "no memory for an arena of %lld bytes",
              (long long)executor->arena_bytes);
@@ -122,12 +138,17 @@ static bool start(struct dtr_executor *executor, const struct dtr_executor_optio
     return false;
   if (options->threads_only)
     return start_workers(executor, error);
-  executor->variables = dtr_memory_new(maximum(program->variables_bytes, DTR_ALIGN));
+  executor->variables =
+      dtr_ledger_new(executor->ledger, DTR_LEDGER_VARIABLES, variables_bytes(program));
   if (!executor->variables)
-    return dtr_error_memory(error, program->variables_bytes, "the parameters");
+    return dtr_error_memory(error, variables_bytes(program), "the parameters");
   if (!start_workers(executor, error))
     return false;
   struct dtr_tree_part part = tree_of(options);
+  if (!options->evaluate_only)
+    dtr_ledger_add(executor->ledger, DTR_LEDGER_TREE,
+                   dtr_tree_part_blocks(&part, executor->leaders) *
+                       dtr_memory_round(program->contribution_bytes));
   return options->evaluate_only ||
          dtr_tree_new_part(program->contributions, program->contribution_count,
                            dtr_memory_round(program->contribution_bytes), &part, executor->leaders,
@@ -148,6 +169,7 @@ bool dtr_executor_new(const struct dtr_executor_options *options, struct dtr_exe
                                 .trace_first = options->trace_first,
                                 .always_share = options->always_share,
                                 .threads_only = options->threads_only,
+                                .ledger = options->ledger,
                                 .arena_bytes = arena_bytes(options)};
   if (!start(made, options, error)) {
     dtr_executor_free(made);

@@ -16,6 +16,7 @@
 #include "runtime/data/feed.h"
 #include "runtime/env.h"
 #include "runtime/error.h"
+#include "runtime/ledger.h"
 #include "runtime/team.h"
 #include "runtime/trace.h"
 #include "runtime/tree.h"
@@ -35,13 +36,14 @@ struct dtr_worker {
 struct dtr_executor_options {
   const struct dtr_program *program;
   const struct dtr_env *env;
-  struct dtr_trace *trace; /* NULL: off */
-  int threads;             /* 1 .. DTR_MAX_THREADS */
-  bool evaluate_only;      /* no blocks for training */
-  bool threads_only;       /* of an owner without a replica: no memory, no library */
-  struct dtr_span shards;  /* of the device's replica; count 0: all */
-  int trace_first;         /* ring of its thread 0 */
-  bool always_share;       /* for tests: never alone because it is faster */
+  struct dtr_trace *trace;   /* NULL: off */
+  int threads;               /* 1 .. DTR_MAX_THREADS */
+  bool evaluate_only;        /* no blocks for training */
+  bool threads_only;         /* of an owner without a replica: no memory, no library */
+  struct dtr_span shards;    /* of the device's replica; count 0: all */
+  int trace_first;           /* ring of its thread 0 */
+  struct dtr_ledger *ledger; /* NULL: nothing is counted */
+  bool always_share;         /* for tests: never alone because it is faster */
 };
 
 struct dtr_executor {
@@ -60,6 +62,7 @@ struct dtr_executor {
   int64_t update_began;
   struct dtr_worker *workers;
   int64_t arena_bytes;
+  struct dtr_ledger *ledger;
   char *variables;
 };
 

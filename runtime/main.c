@@ -235,6 +235,16 @@ static void write_no_traffic(const struct dtr_flags *flags, struct dtr_error *er
   dtr_json_close(&json, flags->traffic, error);
 }
 
+static void write_memory(struct dtr_task *task, const struct dtr_flags *flags) {
+  struct dtr_json json;
+  if (!flags->memory || !dtr_json_open(dtr_env_real(), flags->memory, &json, dtr_task_error(task)))
+    return;
+  dtr_json_raw(&json, "{\"devices\": [");
+  dtr_ledger_write(dtr_task_ledger(task), &json, "worker/0/0");
+  dtr_json_raw(&json, "]}\n");
+  dtr_json_close(&json, flags->memory, dtr_task_error(task));
+}
+
 static int run(const struct dtr_program *program, const struct dtr_flags *flags,
                struct dtr_error *error) {
   char model_dir[PATH_MAX];
@@ -256,6 +266,7 @@ static int run(const struct dtr_program *program, const struct dtr_flags *flags,
   dtr_signals_install();
   drive(task, options.env);
   write_no_traffic(flags, dtr_task_error(task));
+  write_memory(task, flags);
   int status = dtr_error_is_set(dtr_task_error(task)) ? finish_with(dtr_task_error(task)) : 0;
   dtr_task_free(task);
   return status;

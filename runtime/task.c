@@ -182,6 +182,10 @@ bool dtr_task_finished(const struct dtr_task *task) {
   return task->state == DTR_TASK_DONE;
 }
 
+struct dtr_ledger *dtr_task_ledger(struct dtr_task *task) {
+  return &task->ledger;
+}
+
 struct dtr_error *dtr_task_error(struct dtr_task *task) {
   return &task->error;
 }

@@ -41,6 +41,8 @@ int64_t dtr_task_poll(struct dtr_task *task, int64_t now);
 bool dtr_task_finished(const struct dtr_task *task);
 /* What went wrong, once finished; not set if nothing did. */
 struct dtr_error *dtr_task_error(struct dtr_task *task);
+/* What its arenas have taken. */
+struct dtr_ledger *dtr_task_ledger(struct dtr_task *task);
 
 /* Ends after the current step, with a checkpoint if there is a folder for it. `reason`: "SIGINT".
  */

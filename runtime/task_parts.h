@@ -40,6 +40,7 @@ struct dtr_task {
   struct dtr_error error;
 
   struct dtr_trace *trace;       /* NULL: off */
+  struct dtr_ledger ledger;      /* one device */
   struct dtr_executor *executor; /* NULL: its replicas have their own */
   char *variables;               /* the program's block; NULL: no copy here */
   struct dtr_data *data;         /* training; NULL: evaluates only */

@@ -53,6 +53,7 @@ static bool start(struct dtr_task *task) {
                                           .trace = task->trace,
                                           .threads = options->threads,
                                           .evaluate_only = options->flags->eval_only,
+                                          .ledger = &task->ledger,
                                           .always_share = options->always_share};
   if (!dtr_task_open_data(task) || !dtr_executor_new(&executor, &task->executor, &task->error))
     return false;

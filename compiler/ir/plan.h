@@ -57,6 +57,13 @@ struct dtg_iteration {
   int64_t number, index;
 };
 
+// Buffers lie at multiples of this, as in the runtime (DTR_ALIGN).
+enum { DTG_ALIGN = 64 };
+
+static inline int64_t dtg_align(int64_t bytes) {
+  return (bytes + DTG_ALIGN - 1) / DTG_ALIGN * DTG_ALIGN;
+}
+
 /* Memory of one node's value (or of library scratch: node = DTG_NO_NODE). */
 struct dtg_plan_buffer {
   uint32_t node;

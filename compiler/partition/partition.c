@@ -1,6 +1,7 @@
 // Parts, what owners hold, and the transfers of a step.
 #include "compiler/partition/internal.h"
 
+#include "compiler/ir/plan.h"
 #include "compiler/ir/update_split.h"
 
 #include <string.h>
@@ -39,14 +40,19 @@ static void add_slice(struct dtg_partitioner *p, const struct dtg_slice *slice) 
   load->slices++;
   load->values += bytes;
   load->publish += bytes;
+  load->held += dtg_align(bytes);
   if (module->variables.data[slice->variable].kind == DTG_VARIABLE_STATE)
     load->states += bytes;
-  if (is_pushed(p->r, slice->variable))
+  if (is_pushed(p->r, slice->variable)) {
     load->push += bytes;
+    load->block += dtg_align(bytes);
+  }
   for (size_t v = 0; v < module->variables.len; v++)
     if (module->variables.data[v].kind == DTG_VARIABLE_SLOT &&
-        module->variables.data[v].param == slice->variable)
+        module->variables.data[v].param == slice->variable) {
       load->slots += bytes;
+      load->held += dtg_align(bytes);
+    }
 }
 
 static void add_block_sums(struct dtg_partitioner *p, const struct dtg_update_exchange *exchange) {

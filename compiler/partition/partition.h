@@ -104,6 +104,7 @@ struct dtg_owner_load {
   int64_t values, slots; // bytes held
   int64_t states;        // of the values
   int64_t push, publish; // bytes of one partial sum, and of one copy
+  int64_t held, block;   // of values with slots, and of one partial sum, each slice aligned
   DTG_VEC(int64_t) norm; // per phase: bytes of its block sums
 };
 

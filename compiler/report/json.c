@@ -287,25 +287,38 @@ static json_t *memory_row(struct json *j, uint32_t index, const char *role, uint
   set(out, "parameters", json_integer(m->parameters));
   set(out, "states", json_integer(m->states));
   set(out, "slots", json_integer(m->slots));
+  set(out, "variables", json_integer(m->variables));
   set(out, "arena_per_thread", json_integer(m->arena));
   set(out, "arena_update", json_integer(m->update_arena));
   set(out, "tree_block", json_integer(m->contribution));
   set(out, "tree_blocks", json_integer(m->contribution_blocks));
   set(out, "pushed", json_integer(m->staging));
+  set(out, "messages", json_integer(m->messages));
+  set(out, "evaluation", json_integer(m->evaluation));
   set(out, "inputs", json_integer(m->feeds));
   set(out, "total", json_integer(m->total));
   return out;
 }
 
+static json_t *replica_memory(struct json *j, const struct dtg_report_class *class) {
+  const struct dtg_replication *r = j->in->replication;
+  struct dtg_report_memory m = dtg_report_class_memory(j->in, class);
+  json_t *out = memory_row(j, dtg_replica_device(r, class->first),
+                           r->single ? "replica and owner" : "replica", class->replicas, &m);
+  set(out, "partial_sums", json_integer(class->sums));
+  set(out, "fed", json_boolean(class->fed));
+  return out;
+}
+
 static json_t *memory(struct json *j) {
   const struct dtg_replication *r = j->in->replication;
-  struct dtg_report_memory m = dtg_report_memory(j->in);
+  size_t count;
+  const struct dtg_report_class *classes = dtg_report_classes(&j->arena, j->in, &count);
   json_t *out = json_array();
-  json_array_append_new(out,
-                        memory_row(j, dtg_replica_device(r, 0),
-                                   r->single ? "replica and owner" : "replica", r->replicas, &m));
+  for (size_t i = 0; i < count; i++)
+    json_array_append_new(out, replica_memory(j, &classes[i]));
   for (uint32_t i = 0; i < r->owners.len && !r->single; i++) {
-    m = dtg_report_owner_memory(j->in, i);
+    struct dtg_report_memory m = dtg_report_owner_memory(j->in, i);
     json_array_append_new(out, memory_row(j, r->owners.data[i], "owner", 1, &m));
   }
   return out;

@@ -12,34 +12,101 @@ static int64_t tree_blocks(int64_t shards, int64_t threads, uint32_t roots) {
   return blocks < shards ? blocks : shards;
 }
 
-struct dtg_report_memory dtg_report_memory(const struct dtg_report_input *in) {
+static void add_variables(const struct dtg_report_input *in, struct dtg_report_memory *m) {
   const struct dtg_plan *plan = in->plan;
-  const struct dtg_replication *r = in->replication;
-  const struct dtg_model *model = r->model;
-  struct dtg_report_memory m = {0};
   for (size_t v = 0; v < plan->module->variables.len; v++) {
     const struct dtg_variable *variable = &plan->module->variables.data[v];
     int64_t bytes = dtg_type_bytes(&variable->type);
     if (variable->kind == DTG_VARIABLE_PARAM)
-      m.parameters += bytes;
+      m->parameters += bytes;
     if (variable->kind == DTG_VARIABLE_STATE)
-      m.states += bytes;
-    if (variable->kind == DTG_VARIABLE_SLOT && r->single)
-      m.slots += bytes;
+      m->states += bytes;
+    if (variable->kind == DTG_VARIABLE_SLOT && in->replication->single)
+      m->slots += bytes;
+    if (variable->kind != DTG_VARIABLE_SLOT || in->replication->single)
+      m->variables = max(m->variables, plan->variable_offsets[v] + dtg_align(bytes));
   }
-  for (int i = 0; i < DTG_PLAN_FUNCTIONS; i++)
-    if (i != DTG_PLAN_UPDATE)
-      m.arena = max(m.arena, plan->functions[i].arena_bytes);
-  if (r->single)
-    m.update_arena = plan->functions[DTG_PLAN_UPDATE].arena_bytes;
-  m.contribution = plan->contribution_bytes;
-  m.contribution_blocks = tree_blocks(r->shards / r->replicas, in->threads, r->partial_sums.most);
+}
+
+// A message to each owner, one to the client, and two forms of the values of an evaluation.
+static void add_messages(const struct dtg_report_input *in, uint32_t sums,
+                         struct dtg_report_memory *m) {
+  const struct dtg_replication *r = in->replication;
+  int64_t scalars = 0, shards = r->shards / r->replicas;
+  for (size_t i = 0; i < r->reductions.len; i++)
+    if (r->reductions.data[i].variable == DTG_NO_NODE)
+      scalars++;
+  for (size_t i = 0; i < in->partition->loads.len; i++)
+    m->messages += dtg_align(in->partition->loads.data[i].push * sums);
+  m->messages += dtg_align(4 * scalars * sums);
+  m->evaluation = DTG_ALIGN * scalars * shards + dtg_align(4 * scalars * shards);
+}
+
+static int64_t input_bytes(const struct dtg_model *model, int64_t rows) {
+  int64_t bytes = 0;
   for (size_t i = 0; i < model->inputs.len; i++)
-    m.feeds += dtg_type_bytes(&model->inputs.data[i].type) * (model->train.batch / r->replicas);
-  int64_t variables = r->single ? plan->variables_bytes : m.parameters + m.states;
-  m.total = variables + m.arena * in->threads + m.update_arena +
-            m.contribution * m.contribution_blocks + m.feeds;
+    bytes += dtg_align(dtg_type_bytes(&model->inputs.data[i].type) * rows);
+  return bytes;
+}
+
+struct dtg_report_memory dtg_report_class_memory(const struct dtg_report_input *in,
+                                                 const struct dtg_report_class *class) {
+  const struct dtg_plan *plan = in->plan;
+  const struct dtg_replication *r = in->replication;
+  const struct dtg_train *train = &r->model->train;
+  struct dtg_report_memory m = {0};
+  add_variables(in, &m);
+  for (int i = 0; i < DTG_PLAN_FUNCTIONS; i++)
+    if (i != DTG_PLAN_UPDATE || r->single)
+      m.arena = max(m.arena, dtg_align(plan->functions[i].arena_bytes));
+  m.contribution = dtg_align(plan->contribution_bytes);
+  m.contribution_blocks = tree_blocks(r->shards / r->replicas, in->threads, class->sums);
+  if (!r->single)
+    add_messages(in, class->sums, &m);
+  m.feeds = input_bytes(r->model, train->batch / r->shards) * (r->shards / r->replicas);
+  m.total = m.variables + m.arena * in->threads + m.contribution * m.contribution_blocks +
+            m.messages + m.evaluation + m.feeds;
   return m;
+}
+
+struct dtg_report_memory dtg_report_memory(const struct dtg_report_input *in) {
+  struct dtg_report_class class = {0, in->replication->replicas, in->replication->partial_sums.most,
+                                   false};
+  return dtg_report_class_memory(in, &class);
+}
+
+static bool is_fed(const struct dtg_replication *r, uint32_t replica) {
+  return dtg_client_task(r, dtg_replica_client(r, replica)) !=
+         dtg_device_task(r->cluster, dtg_replica_device(r, replica));
+}
+
+const struct dtg_report_class *
+dtg_report_classes(struct dtg_arena *arena, const struct dtg_report_input *in, size_t *count) {
+  const struct dtg_replication *r = in->replication;
+  uint32_t most = 2 * (uint32_t)r->partial_sums.classes.len + 1;
+  struct dtg_report_class *out = DTG_NEW_ARRAY(arena, struct dtg_report_class, most);
+  *count = 0;
+  if (r->partial_sums.classes.len <= 1 && r->clients > 1) { // all alike, and each reads its rows
+    out[(*count)++] = (struct dtg_report_class){0, r->replicas, r->partial_sums.most, false};
+    return out;
+  }
+  for (uint32_t i = 0; i < r->replicas; i++) {
+    uint32_t sums = dtg_replica_sums(r, i);
+    bool fed = is_fed(r, i);
+    size_t k = 0;
+    while (k < *count && (out[k].sums != sums || out[k].fed != fed))
+      k++;
+    if (k == *count)
+      out[(*count)++] = (struct dtg_report_class){i, 0, sums, fed};
+    out[k].replicas++;
+  }
+  return out;
+}
+
+// Under relaxed rules an owner keeps the states before an update; asynchronous ones keep the
+// version that each client has read.
+static int64_t versions_kept(const struct dtg_replication *r) {
+  return !r->relaxed ? 1 : r->strategy->update.is_async ? 2 + r->clients : 2;
 }
 
 struct dtg_report_memory dtg_report_owner_memory(const struct dtg_report_input *in,
@@ -48,9 +115,15 @@ struct dtg_report_memory dtg_report_owner_memory(const struct dtg_report_input *
   struct dtg_report_memory m = {.parameters = load->values - load->states,
                                 .states = load->states,
                                 .slots = load->slots,
+                                .variables = load->held,
                                 .update_arena = in->owner_arena_bytes};
-  m.staging = load->push * in->replication->partial_sums.all;
-  m.total = m.parameters + m.states + m.slots + m.staging + m.update_arena;
+  int64_t norms = 0;
+  for (size_t phase = 0; phase < load->norm.len; phase++)
+    norms = max(norms, load->norm.data[phase]);
+  m.staging = load->block * in->replication->partial_sums.all;
+  m.messages = dtg_align(load->publish) * versions_kept(in->replication) +
+               dtg_align(load->values + load->slots) + dtg_align(norms);
+  m.total = m.variables + m.staging + m.update_arena + m.messages;
   return m;
 }
 

@@ -29,19 +29,35 @@ void dtg_report_json(const struct dtg_report_input *input, const char *plan_id,
                      const char *model_id, struct dtg_strbuf *out);
 void dtg_report_dot(const struct dtg_report_input *input, struct dtg_strbuf *out);
 
-// What each device of a class holds, in bytes. With one replica that owns everything the two roles
-// share the variables; else a device may be a replica and an owner, and holds both.
+// What each device of a class holds, in bytes: what `--memory` of a run counts, but for `feeds` of
+// replicas in their client's task, which lie in the batches that the client reads. With one replica
+// that owns everything the two roles share the variables; else a device may be a replica and an
+// owner, and holds both.
 struct dtg_report_memory {
   int64_t parameters, states, slots; // replica: its copy; owner: its slices
+  int64_t variables;                 // the three, each slice aligned
   int64_t arena;                     // replica: per thread: the larger of train and evaluation
   int64_t update_arena;              // owner
   int64_t contribution;              // replica: one block of what a shard contributes
   int64_t contribution_blocks;       // for the reduction tree over its shards
   int64_t staging;                   // owner: what the replicas push in a step
+  int64_t messages;                  // what is packed to be sent
+  int64_t evaluation;                // replica: values of its chunks
   int64_t feeds;                     // replica: its rows of one batch of inputs
   int64_t total;
 };
-// The only device, or a replica's device.
+// Replicas that need the same: those with so many partial sums whose rows come from another task,
+// or do not.
+struct dtg_report_class {
+  uint32_t first, replicas, sums;
+  bool fed;
+};
+// The classes in the order of their first replicas. Cost: linear in the replicas where they differ.
+const struct dtg_report_class *
+dtg_report_classes(struct dtg_arena *arena, const struct dtg_report_input *input, size_t *count);
+struct dtg_report_memory dtg_report_class_memory(const struct dtg_report_input *input,
+                                                 const struct dtg_report_class *class);
+// The only device, or the device of the replica that needs most.
 struct dtg_report_memory dtg_report_memory(const struct dtg_report_input *input);
 // `owner`: position in replication->owners.
 struct dtg_report_memory dtg_report_owner_memory(const struct dtg_report_input *input,

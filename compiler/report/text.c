@@ -312,6 +312,8 @@ static void put_amounts(struct text *t, const struct dtg_report_memory *m) {
                m->arena * threads);
   put_amount(t, "arena of the update", m->update_arena);
   put_amount(t, "pushed by replicas", m->staging);
+  put_amount(t, "messages", m->messages);
+  put_amount(t, "values of chunks", m->evaluation);
   put_amount(t,
              dtg_arena_printf(&t->arena, "tree, %lld x %s", (long long)m->contribution_blocks,
                               bytes_text(t, m->contribution)),

@@ -6,12 +6,6 @@
 #include "compiler/ir/loop.h"
 #include "compiler/schedule/schedule.h"
 
-enum { DTG_ALIGN = 64 };
-
-static inline int64_t dtg_align(int64_t bytes) {
-  return (bytes + DTG_ALIGN - 1) / DTG_ALIGN * DTG_ALIGN;
-}
-
 /* One graph being scheduled. */
 struct dtg_schedule_state {
   struct dtg_arena *scratch;

@@ -141,6 +141,7 @@ static struct dtr_party party_at(struct dtr_group *group, uint32_t number) {
   struct dtr_party party;
   dtr_party_init(&party, group->job->options.program, group->job->channels, &group->end,
                  group->job->options.env, number);
+  party.ledger = &group->ledger;
   return party;
 }
 
@@ -252,6 +253,7 @@ static bool start_device(struct dtr_group *group, struct dtr_error *error) {
   struct dtr_job_run *job = group->job;
   uint32_t replica = job->map->devices[group->device].replica;
   uint32_t owner = job->map->devices[group->device].owner;
+  dtr_ledger_clear(&group->ledger);
   if (replica == DTR_NONE && owner == DTR_NONE)
     return true;
   struct dtr_executor_options options = {.program = job->options.program,
@@ -261,6 +263,7 @@ static bool start_device(struct dtr_group *group, struct dtr_error *error) {
                                          .evaluate_only = job->options.flags->eval_only,
                                          .threads_only = replica == DTR_NONE,
                                          .always_share = job->options.always_share,
+                                         .ledger = &group->ledger,
                                          .trace_first = group->trace_first};
   if (replica != DTR_NONE)
     options.shards = job->map->replicas[replica].shards;

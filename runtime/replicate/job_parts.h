@@ -20,7 +20,8 @@ struct dtr_group {
   struct dtr_endpoint end;
   bool is_here; /* its task runs in this process */
   bool is_started;
-  struct dtr_party failed; /* says why it could not start */
+  struct dtr_party failed;  /* says why it could not start */
+  struct dtr_ledger ledger; /* of the device */
   struct dtr_executor *executor;
   struct dtr_replica *replica;
   struct dtr_owner *owner;

@@ -101,8 +101,33 @@ static void write_traffic(struct dtr_job_run *job) {
   dtr_json_close(&json, path, &chief->error);
 }
 
+/* Of the devices in this process. */
+static void write_memory(struct dtr_job_run *job) {
+  struct dtr_task *chief = dtr_job_chief(job);
+  const char *path = job->options.flags->memory;
+  struct dtr_json json;
+  bool any = false;
+  if (!path || !dtr_json_open(job->options.env, path, &json, &chief->error))
+    return;
+  dtr_json_raw(&json, "{\"devices\": [");
+  for (uint32_t g = 0; g < job->group_count; g++) {
+    struct dtr_group *group = &job->groups[g];
+    const struct dtr_device_map *device = &job->map->devices[group->device];
+    char name[128];
+    if (!group->executor)
+      continue;
+    snprintf(name, sizeof name, "%s/%u", job->map->tasks[device->task].name, device->index);
+    dtr_json_raw(&json, any ? ",\n  " : "\n  ");
+    any = true;
+    dtr_ledger_write(&group->ledger, &json, name);
+  }
+  dtr_json_raw(&json, "]}\n");
+  dtr_json_close(&json, path, &chief->error);
+}
+
 void dtr_job_finish(struct dtr_job_run *job) {
   write_traffic(job);
+  write_memory(job);
   dtr_task_finish(dtr_job_chief(job));
 }
 

@@ -44,7 +44,7 @@ static uint32_t most_buffers(const struct dtr_replication *tables) {
 
 static int64_t most_norms(const struct dtr_owner *owner) {
   const struct dtr_party *party = &owner->party;
-  int64_t most = 1;
+  int64_t most = 0;
   for (uint32_t phase = 0; phase < party->program->replication->phase_count; phase++) {
     uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_NORM,
                                 phase * party->map->owner_count + owner->index, 0);
@@ -61,11 +61,12 @@ static bool allocate(struct dtr_owner *owner, struct dtr_error *error) {
   int64_t bytes = dtr_owner_bytes(map, owner->index);
   if (!dtr_memory_check(owner->party.env, bytes, owner->party.program->name, error))
     return false;
-  owner->memory = dtr_memory_new(owner->map->memory_bytes);
-  owner->arena = dtr_memory_new(tables->update_arena_bytes + DTR_ALIGN);
-  owner->block = dtr_memory_new(owner->map->publish_bytes + 1);
-  owner->gather = dtr_memory_new(owner->map->gather_bytes + 1);
-  owner->norms = dtr_memory_new(most_norms(owner));
+  struct dtr_ledger *ledger = owner->party.ledger;
+  owner->memory = dtr_ledger_new(ledger, DTR_LEDGER_VARIABLES, owner->map->memory_bytes);
+  owner->arena = dtr_ledger_new(ledger, DTR_LEDGER_UPDATE, tables->update_arena_bytes);
+  owner->block = dtr_ledger_new(ledger, DTR_LEDGER_MESSAGES, owner->map->publish_bytes);
+  owner->gather = dtr_ledger_new(ledger, DTR_LEDGER_MESSAGES, owner->map->gather_bytes);
+  owner->norms = dtr_ledger_new(ledger, DTR_LEDGER_MESSAGES, most_norms(owner));
   owner->buffers = calloc(most_buffers(tables), sizeof *owner->buffers);
   owner->have = calloc(peers, sizeof *owner->have);
   if (!make_table(owner) || !owner->memory || !owner->arena || !owner->block || !owner->gather ||
@@ -75,6 +76,7 @@ static bool allocate(struct dtr_owner *owner, struct dtr_error *error) {
   if (!dtr_owner_new_update(owner, error))
     return false;
   struct dtr_tree_part top = top_of(map);
+  dtr_ledger_add(ledger, DTR_LEDGER_PUSHED, map->leaf_count * owner->map->block_bytes);
   return dtr_tree_new_part(owner->table, owner->map->share_count, owner->map->block_bytes, &top, 1,
                            0, &owner->tree, error);
 }

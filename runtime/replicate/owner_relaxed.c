@@ -23,7 +23,7 @@ bool dtr_owner_new_relaxed(struct dtr_owner *owner) {
   r->has = calloc(clients + 1, sizeof *r->has);
   r->published = calloc(clients + 1, sizeof *r->published);
   r->owed = calloc((size_t)map->replica_count + 1, sizeof *r->owed);
-  r->before = dtr_memory_new(owner->map->publish_bytes + 1);
+  r->before = dtr_ledger_new(owner->party.ledger, DTR_LEDGER_MESSAGES, owner->map->publish_bytes);
   r->stats = calloc(1, (size_t)dtr_owner_stats_bytes(map));
   r->stats_sent = calloc(1, (size_t)dtr_owner_stats_bytes(map));
   if (!r->blocks || !r->arrived || !r->staged || !r->report || !r->read || !r->refused || !r->has ||
@@ -33,7 +33,8 @@ bool dtr_owner_new_relaxed(struct dtr_owner *owner) {
     r->staged[c] = r->refused[c] = -1;
     if (map->rule != DTR_RULE_ASYNC)
       continue;
-    r->published[c] = dtr_memory_new(owner->map->publish_bytes + 1);
+    r->published[c] =
+        dtr_ledger_new(owner->party.ledger, DTR_LEDGER_MESSAGES, owner->map->publish_bytes);
     if (!r->published[c])
       return false;
   }

@@ -10,6 +10,7 @@
 
 #include "runtime/data/feed.h"
 #include "runtime/env.h"
+#include "runtime/ledger.h"
 #include "runtime/replicate/channels.h"
 #include "runtime/report.h"
 
@@ -83,6 +84,7 @@ struct dtr_party {
   const struct dtr_channels *channels;
   const struct dtr_endpoint *end;
   const struct dtr_env *env;
+  struct dtr_ledger *ledger; /* of its device; NULL: nothing is counted */
   uint32_t number;
   bool is_finished, is_failed, has_told;
   int64_t step;

@@ -14,12 +14,14 @@ static bool allocate_messages(struct dtr_replica *replica) {
   replica->answers = calloc((size_t)map->owner_count + 1, sizeof *replica->answers);
   replica->expected = 1;
   replica->push = calloc((size_t)map->owner_count + 1, sizeof *replica->push);
-  replica->fetch = dtr_memory_new(replica->map->leaf_count * dtr_map_fetch_bytes(map));
+  replica->fetch = dtr_ledger_new(replica->party.ledger, DTR_LEDGER_MESSAGES,
+                                  replica->map->leaf_count * dtr_map_fetch_bytes(map));
   if (!replica->versions || !replica->answers || !replica->push || !replica->fetch)
     return false;
   for (uint32_t o = 0; o < map->owner_count; o++) {
     replica->versions[o] = -1;
-    replica->push[o] = dtr_memory_new(replica->map->leaf_count * map->owners[o].share_bytes + 1);
+    replica->push[o] = dtr_ledger_new(replica->party.ledger, DTR_LEDGER_MESSAGES,
+                                      replica->map->leaf_count * map->owners[o].share_bytes);
     if (!replica->push[o])
       return false;
   }
@@ -37,7 +39,7 @@ static bool allocate_rows(struct dtr_replica *replica) {
   uint32_t inputs = program->input_count;
   for (uint32_t i = 0; i < inputs; i++)
     bytes += dtr_memory_round(rows * program->inputs[i].row_bytes);
-  replica->rows = dtr_memory_new(bytes * shards + DTR_ALIGN);
+  replica->rows = dtr_ledger_new(replica->party.ledger, DTR_LEDGER_INPUTS, bytes * shards);
   replica->feeds = calloc((size_t)shards * inputs + 1, sizeof *replica->feeds);
   if (!replica->rows || !replica->feeds)
     return false;
@@ -61,8 +63,10 @@ static bool allocate_evaluation(struct dtr_replica *replica) {
   }
   replica->scratch = dtr_memory_new(replica->scratch_bytes * (int64_t)threads + DTR_ALIGN);
   replica->views = calloc(threads * (program->input_count + 1), sizeof *replica->views);
-  replica->values = dtr_memory_new(values * DTR_ALIGN);
-  replica->packed = calloc((size_t)values, sizeof *replica->packed);
+  replica->values =
+      dtr_ledger_new(replica->party.ledger, DTR_LEDGER_EVALUATION, values * DTR_ALIGN);
+  replica->packed = dtr_ledger_new(replica->party.ledger, DTR_LEDGER_EVALUATION,
+                                   values * (int64_t)sizeof *replica->packed);
   return replica->scratch && replica->views && replica->values && replica->packed;
 }
 
@@ -96,7 +100,7 @@ void dtr_replica_free(struct dtr_replica *replica) {
   dtr_memory_free(replica->rows);
   dtr_memory_free(replica->scratch);
   dtr_memory_free(replica->values);
-  free(replica->packed);
+  dtr_memory_free(replica->packed);
   free(replica->views);
   free(replica->feeds);
   free(replica->push);

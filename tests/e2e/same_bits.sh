@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # With `update sync`, every strategy, cluster, replica count, owner map and number of threads gives
 # the same bits as one device: parameters, slots, states, losses, metrics and evaluations. And every
-# link carries what the plan says (bill.py).
+# link carries what the plan says (bill.py), and every device takes the memory that it says
+# (memory.py).
 # Usage: same_bits.sh [quick|full] [SET]: the models of one set; without it those made for this test.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -19,10 +20,14 @@ run() {
     fail "$1: does not compile"
   # A hang is a failure with the places where tasks wait.
   timeout 120 "out_$model/$model" --quiet --threads "$threads" --steps "$steps" \
-    --data-dir "$scratch" --save "$1.safetensors" --log "$1.jsonl" --traffic "$1.traffic" >"$1.out" 2>"$1.err" ||
+    --data-dir "$scratch" --save "$1.safetensors" --log "$1.jsonl" --traffic "$1.traffic" \
+    --memory "$1.memory" >"$1.out" 2>"$1.err" ||
     fail "$1: exit status $?: $(cat "$1.err")"
   computed "$1.jsonl" >"$1.log"
-  if [ -n "$cluster" ] && command -v python3 >/dev/null; then
+  command -v python3 >/dev/null || return 0
+  python3 "$source/tests/e2e/memory.py" "out_$model/$model.plan.json" "$1.memory" "$threads" \
+    >"$1.arenas" || fail "$1: the memory is not the plan's"
+  if [ -n "$cluster" ]; then
     python3 "$source/tests/e2e/bill.py" "out_$model/$model.plan.json" "$1.traffic" "$1.jsonl" \
       1 0 >"$1.bill" || fail "$1: the bill is not the plan's"
   fi
