@@ -23,28 +23,30 @@ static const struct dtr_input *find_input(const struct dtr_program *program, con
 static bool report_range(const struct dtr_program *program, const struct dtr_kernel_desc *desc,
                          const struct dtr_fault *fault, const struct dtr_rows *rows,
                          struct dtr_error *error) {
-  const char *name = desc->check ? desc->check : desc->name;
-  const struct dtr_input *input = find_input(program, name);
+  int64_t number = fault->code / DTR_FAULT_STEP;
+  if (number >= desc->check_count)
+    return dtr_error_set(error, DTR_STATUS_BUG, "%s has no range check %lld", desc->name,
+                         (long long)number);
+  const struct dtr_check *check = &desc->checks[number];
+  const struct dtr_input *input = check->input ? find_input(program, check->input) : NULL;
   char place[160];
-  int64_t width = input ? input_elements(input) : 0;
-  bool by_example = input && width > 0 && fault->position / width < rows->count;
+  int64_t row = check->row > 0 ? fault->position / check->row : 0;
+  bool by_example = input && check->row > 0 && row < rows->count;
   if (by_example && !rows->data)
-    snprintf(place, sizeof place, "of example %lld",
-             (long long)(rows->first + fault->position / width));
+    snprintf(place, sizeof place, "of example %lld", (long long)(rows->first + row));
   else if (by_example)
-    snprintf(
-        place, sizeof place, "of example %lld of %s",
-        (long long)dtr_data_example(rows->data, rows->epoch, rows->first + fault->position / width),
-        dtr_data_name(rows->data));
+    snprintf(place, sizeof place, "of example %lld of %s",
+             (long long)dtr_data_example(rows->data, rows->epoch, rows->first + row),
+             dtr_data_name(rows->data));
   else
     snprintf(place, sizeof place, "at position %lld", (long long)fault->position);
-  dtr_error_set(error, DTR_STATUS_RANGE, "%s %lld %s is out of range 0..%lld", name,
-                (long long)fault->value, place, (long long)desc->check_limit - 1);
-  dtr_error_where(error, input ? input->where : desc->where);
+  dtr_error_set(error, DTR_STATUS_RANGE, "%s %lld %s is out of range 0..%lld", check->what,
+                (long long)fault->value, place, (long long)check->limit - 1);
+  dtr_error_where(error, input ? input->where : check->where);
   return dtr_error_hint(error,
                         "%s takes it as an index: correct the data, or make the model's size fit "
                         "its values",
-                        desc->where ? desc->where : desc->name);
+                        check->where);
 }
 
 bool dtr_report_fault(const struct dtr_program *program, const struct dtr_watch *watch,
@@ -53,7 +55,7 @@ bool dtr_report_fault(const struct dtr_program *program, const struct dtr_watch 
   if (!watch->found_fault)
     return dtr_error_set(error, DTR_STATUS_BUG, "a check failed and did not fail again");
   const struct dtr_kernel_desc *desc = &program->kernels[watch->fault_kernel];
-  if (fault->code == DTR_FAULT_RANGE)
+  if (fault->code % DTR_FAULT_STEP == DTR_FAULT_RANGE)
     return report_range(program, desc, fault, rows, error);
   dtr_error_set(error, DTR_STATUS_MEMORY, "oneDNN failed in the matrix product %s (status %lld)",
                 desc->name, (long long)fault->value);

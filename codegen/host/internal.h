@@ -21,6 +21,10 @@ const char *cg_host_location_name(const struct cg_host *h, int function,
 // "fc1: x @ w", safe inside a comment.
 void cg_host_put_title(const struct cg_host *h, const struct dtg_node *subject,
                        const struct cg_kernel *kernel);
+// A string literal, or NULL.
+void cg_host_put_string(const struct cg_host *h, const char *text);
+// The range checks of a group and their number, in the order of the graph.
+void cg_host_put_checks(const struct cg_host *h, const struct dtg_graph *graph, uint32_t group);
 // Tables and `replication`, where the program has more than one replica or owner.
 void cg_host_put_replication(const struct cg_host *h);
 void cg_host_put_tables(const struct cg_host *h, const char *const *function_names);

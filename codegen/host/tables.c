@@ -13,7 +13,7 @@ __attribute__((format(printf, 2, 3))) static void put(const struct cg_host *h, c
   va_end(args);
 }
 
-static void put_string(const struct cg_host *h, const char *text) {
+void cg_host_put_string(const struct cg_host *h, const char *text) {
   if (!text) {
     dtg_strbuf_puts(h->out, "NULL");
     return;
@@ -62,16 +62,6 @@ void cg_host_put_title(const struct cg_host *h, const struct dtg_node *subject,
       dtg_strbuf_putc(h->out, *text);
 }
 
-static const struct dtg_node *checked_node(const struct dtg_plan_function *function,
-                                           const struct dtg_plan_step *step) {
-  for (uint32_t n = 0; n < function->graph->nodes.len; n++) {
-    const struct dtg_node *node = dtg_graph_node(function->graph, n);
-    if (node->group == step->group && (node->op->flags & DTG_OP_CHECKS))
-      return node;
-  }
-  return NULL;
-}
-
 // A kernel shared by several launches has the buffer names of the first: this launch's node knows
 // better.
 static const char *output_name(const struct cg_host *h, int index, const struct dtg_launch *launch,
@@ -113,16 +103,15 @@ static void put_launch(const struct cg_host *h, int index, const struct dtg_laun
   inner.out = &title;
   cg_host_put_title(&inner, subject, kernel);
   put(h, "    {");
-  put_string(h, kernel->name);
+  cg_host_put_string(h, kernel->name);
   put(h, ", ");
-  put_string(h, dtg_strbuf_text(&title));
+  cg_host_put_string(h, dtg_strbuf_text(&title));
   dtg_strbuf_free(&title);
   put(h, ", ");
-  put_string(h, subject ? dtg_span_short(h->arena, h->in->sources, subject->span) : "");
+  cg_host_put_string(h, subject ? dtg_span_short(h->arena, h->in->sources, subject->span) : "");
   put(h, ", ");
-  const struct dtg_node *check = checked_node(function, step);
-  put_string(h, check ? dtg_node_string(check, "what", "value") : NULL);
-  put(h, ", %lld, ", check ? (long long)dtg_node_int(check, "limit", 0) : 0);
+  cg_host_put_checks(h, function->graph, step->group);
+  put(h, ", ");
   put_outputs(h, index, launch, kernel);
   put(h, "},\n");
 }
@@ -200,11 +189,11 @@ static void put_inputs(const struct cg_host *h) {
   for (uint32_t i = 0; i < t->input_count; i++) {
     const struct dtr_input *input = &t->inputs[i];
     put(h, "    {");
-    put_string(h, input->name);
+    cg_host_put_string(h, input->name);
     put(h, ", %s, ", dtype_names[input->dtype]);
     put_dims(h, input->rank, input->dims);
     put(h, ", %lld, ", (long long)input->row_bytes);
-    put_string(h, input->where);
+    cg_host_put_string(h, input->where);
     put(h, ", %s},\n", input->needed ? "true" : "false");
   }
   put(h, "};\n");
@@ -226,13 +215,13 @@ static void put_output_table(const struct cg_host *h) {
   for (uint32_t i = 0; i < t->output_count; i++) {
     const struct dtr_output *output = &t->outputs[i];
     put(h, "    {");
-    put_string(h, output->name);
+    cg_host_put_string(h, output->name);
     put(h, ", %s, ", dtype_names[output->dtype]);
     put_dims(h, output->rank, output->dims);
     put(h, ", %lld, %s, ", (long long)output->row_bytes, output->by_example ? "true" : "false");
     put_place(h, &output->eval);
     put_place(h, &output->tail);
-    put_string(h, output->where);
+    cg_host_put_string(h, output->where);
     put(h, "},\n");
   }
   put(h, "};\n");
@@ -259,7 +248,7 @@ static void put_categories(const struct cg_host *h, const struct dtr_column *c, 
   put(h, "\nstatic const char *const categories_%u_%u[] = {", dataset, index);
   for (uint32_t i = 0; i < c->category_count; i++) {
     put(h, i ? ", " : "");
-    put_string(h, c->categories[i]);
+    cg_host_put_string(h, c->categories[i]);
   }
   put(h, "};\n");
 }
@@ -273,11 +262,11 @@ static void put_column(const struct cg_host *h, const struct dtr_column *c, uint
                                       "DTR_SOURCE_RANDOM_NORMAL", "DTR_SOURCE_RANDOM_UNIFORM",
                                       "DTR_SOURCE_RANDOM_INT",    "DTR_SOURCE_RANGE"};
   put(h, "    {");
-  put_string(h, c->name);
+  cg_host_put_string(h, c->name);
   put(h, ", %s, ", kinds[c->kind]);
-  put_string(h, c->path);
+  cg_host_put_string(h, c->path);
   put(h, ", ");
-  put_string(h, c->member);
+  cg_host_put_string(h, c->member);
   put(h, ", %lld, ", (long long)c->rows);
   put_dims(h, c->rank, c->dims);
   put(h, ", %s, ", dtype_names[c->dtype]);
@@ -285,7 +274,7 @@ static void put_column(const struct cg_host *h, const struct dtr_column *c, uint
   put(h, ", ");
   dtg_strbuf_f64(h->out, c->b);
   put(h, ", %lld, ", (long long)c->seed);
-  put_string(h, c->where);
+  cg_host_put_string(h, c->where);
   put_column_more(h, c, dataset, index);
   put(h, "},\n");
 }
@@ -319,13 +308,13 @@ static void put_datasets(const struct cg_host *h) {
   for (uint32_t i = 0; i < t->dataset_count; i++) {
     const struct dtr_dataset *d = &t->datasets[i];
     put(h, "    {");
-    put_string(h, d->name);
+    cg_host_put_string(h, d->name);
     put(h, ", %u, columns_%u, %u, ", d->column_count, i, d->transform_count);
     if (d->transform_count)
       put(h, "transforms_%u, ", i);
     else
       put(h, "NULL, ");
-    put_string(h, d->where);
+    cg_host_put_string(h, d->where);
     put(h, "},\n");
   }
   put(h, "};\n");
@@ -353,7 +342,7 @@ static void put_variables(const struct cg_host *h) {
   for (uint32_t i = 0; i < t->variable_count; i++) {
     const struct dtr_variable *v = &t->variables[i];
     put(h, "    {");
-    put_string(h, v->path);
+    cg_host_put_string(h, v->path);
     put(h, ", %s, %s, ", kinds[v->kind], dtype_names[v->dtype]);
     put_dims(h, v->rank, v->dims);
     put(h, ", %lld, %lld, %s, ", (long long)v->elements, (long long)v->offset, inits[v->init]);
@@ -361,7 +350,7 @@ static void put_variables(const struct cg_host *h) {
     put(h, ", ");
     dtg_strbuf_f64(h->out, v->b);
     put(h, ", ");
-    put_string(h, v->where);
+    cg_host_put_string(h, v->where);
     put(h, "},\n");
   }
   put(h, "};\n");
@@ -376,7 +365,7 @@ static void put_contributions(const struct cg_host *h) {
     for (uint32_t i = 0; i < t->contribution_count; i++) {
       const struct dtr_contribution *c = &t->contributions[i];
       put(h, "    {");
-      put_string(h, c->name);
+      cg_host_put_string(h, c->name);
       put(h, ", %s, %s, %lld, %lld, %s, %s},\n", kinds[c->kind], dtype_names[c->dtype],
           (long long)c->elements, (long long)c->offset, c->maximum ? "true" : "false",
           c->mean ? "true" : "false");
@@ -389,7 +378,7 @@ static void put_contributions(const struct cg_host *h) {
   for (uint32_t i = 0; i < t->metric_count; i++) {
     if (i)
       put(h, ", ");
-    put_string(h, t->metrics[i]);
+    cg_host_put_string(h, t->metrics[i]);
   }
   put(h, "};\n");
 }
@@ -412,7 +401,7 @@ static void put_texts(const struct cg_host *h) {
               {"results", t->results},   {"plan_text", t->plan_text}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     put(h, "    .%s = ", rows[i].field);
-    put_string(h, rows[i].text);
+    cg_host_put_string(h, rows[i].text);
     put(h, ",\n");
   }
   put(h, "    .source_dir = DTR_SOURCE_DIR,\n");

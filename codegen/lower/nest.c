@@ -61,6 +61,19 @@ uint32_t cg_lower_const(struct cg_builder *builder, enum dtg_dtype dtype, double
                                    : cg_const_i(builder, dtype, (int64_t)value);
 }
 
+/* Checks of the group before this node, in the order of the graph: the program's tables have the
+ * same. */
+static uint32_t check_number(const struct cg_nest_emitter *it, uint32_t id) {
+  const struct dtg_links *links = it->nest->links;
+  uint32_t count = 0;
+  if (!(dtg_graph_node(links->graph, id)->op->flags & DTG_OP_CHECKS))
+    return 0;
+  for (uint32_t i = 0; i < id; i++)
+    count += links->group[i] == it->nest->group &&
+             (dtg_graph_node(links->graph, i)->op->flags & DTG_OP_CHECKS) != 0;
+  return count;
+}
+
 static uint32_t emit_compute(struct cg_nest_emitter *it, const struct dtg_nest_value *value) {
   const struct dtg_graph *graph = it->nest->links->graph;
   const struct dtg_node *node = dtg_graph_node(graph, value->node);
@@ -81,6 +94,7 @@ static uint32_t emit_compute(struct cg_nest_emitter *it, const struct dtg_nest_v
                                 .node = node,
                                 .input_types = types,
                                 .values = operands,
+                                .check = check_number(it, value->node),
                                 .index = indexed ? index : NULL};
   return node->op->lower(&call);
 }

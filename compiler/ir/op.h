@@ -88,6 +88,7 @@ struct dtg_lower_call {
   const struct dtg_node *node;
   const struct dtg_type *input_types; /* of the operands */
   const uint32_t *values;             /* operand values */
+  uint32_t check;                     /* DTG_OP_CHECKS: number of the check in its kernel */
   const uint32_t *index; /* coordinates, `node->type.shape.rank` of them; NULL unless GENERATE or
                             DTG_OP_INDEXED */
 };

@@ -234,7 +234,8 @@ static uint32_t check_range_lower(const struct dtg_lower_call *call) {
   uint32_t limit = cg_const_i(b, DTG_I64, dtg_node_int(call->node, "limit", 0));
   uint32_t inside = cg_binary(b, CG_AND, cg_binary(b, CG_GE, wide, cg_const_i(b, DTG_I64, 0)),
                               cg_binary(b, CG_LT, wide, limit));
-  cg_check(b, inside, flat_position(call), wide, DTR_FAULT_RANGE);
+  cg_check(b, inside, flat_position(call), wide,
+           DTR_FAULT_RANGE + DTR_FAULT_STEP * (int)call->check);
   return cg_select(b, inside, x, cg_const_i(b, dtype, 0));
 }
 

@@ -21,9 +21,15 @@ enum dtr_dtype { DTR_F32, DTR_F64, DTR_BF16, DTR_I32, DTR_I64, DTR_U8, DTR_BOOL 
 /* ---- what compiled kernels see ---- */
 
 /* First failed check of a frame; code 0 = none. `position`: flat element position in the checked
- * tensor of the shard; `value`: what was there. LIBRARY is the runtime's own: a matrix product
- * failed; position = its number, value = the library's status. */
-enum dtr_fault_code { DTR_FAULT_NONE = 0, DTR_FAULT_RANGE = 1, DTR_FAULT_LIBRARY = 2 };
+ * tensor of the shard; `value`: what was there. The n-th range check of a kernel has the code RANGE
+ * + n * STEP. LIBRARY is the runtime's own: a matrix product failed; position = its number, value =
+ * the library's status. */
+enum dtr_fault_code {
+  DTR_FAULT_NONE = 0,
+  DTR_FAULT_RANGE = 1,
+  DTR_FAULT_LIBRARY = 2,
+  DTR_FAULT_STEP = 16
+};
 struct dtr_fault {
   int64_t code, position, value;
 };
@@ -92,13 +98,22 @@ static inline void dtr_kernel(struct dtr_frame *frame, uint32_t kernel, dtr_kern
 
 /* ---- tables ---- */
 
+/* A range check of a kernel. */
+struct dtr_check {
+  const char *what;  /* what it guards, such as "label" */
+  const char *where; /* "std/losses.dtg:8:13" */
+  const char *input; /* the input that the values come from; NULL if none does */
+  int64_t limit;     /* values are below it */
+  int64_t row;       /* elements of an example; 0 without an input */
+};
+
 /* Per kernel, for messages and the trace; outputs for the NaN search. */
 struct dtr_kernel_desc {
   const char *name;    /* "k3_fc1" */
   const char *comment; /* "fc1: relu(x @ w + b)" */
   const char *where;   /* "fashion.dtg:14:12" */
-  const char *check;   /* what a range check guards, e.g. "label"; NULL if none */
-  int64_t check_limit;
+  const struct dtr_check *checks;
+  uint32_t check_count;
   uint32_t output_count;
   struct dtr_kernel_output {
     uint32_t buffer; /* position in the kernel's buffer list (gemm: 2 = C) */

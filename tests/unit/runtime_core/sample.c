@@ -39,6 +39,7 @@ static struct {
   struct layout shard, tail;
   int64_t scratch_bytes;
   struct dtr_program program;
+  struct dtr_check check;
   struct dtr_kernel_desc kernels[KERNELS];
   struct dtr_gemm gemms[GEMMS];
   struct dtr_variable variables[VARIABLES];
@@ -314,8 +315,9 @@ static void set_kernels(void) {
   set_kernel(K_GRAD_B1, "k10_grad_b1", "gradient of b1", 1, hidden, "grad(b1)");
   set_kernel(K_LARGEST, "k11_largest", "largest = max(x)", 1, 1, "largest");
   set_kernel(K_MOMENTUM, "k12_momentum", "momentum", 0, 0, NULL);
-  s.kernels[K_SOFTMAX].check = "label";
-  s.kernels[K_SOFTMAX].check_limit = classes;
+  s.check = (struct dtr_check){"label", "sample.dtg:5:12", "label", classes, 1};
+  s.kernels[K_SOFTMAX].checks = &s.check;
+  s.kernels[K_SOFTMAX].check_count = 1;
   s.kernels[K_SOFTMAX].where = "sample.dtg:5:12";
 }
 
