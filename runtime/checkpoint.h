@@ -19,6 +19,7 @@ struct dtr_checkpoint_state {
   int64_t step;  /* steps done; the next one has this number */
   int64_t epoch; /* epochs done */
   int64_t seed;
+  uint64_t run; /* number of the run that goes back to it when a task is lost; 0: none */
 };
 
 /* Where remarks go that are not failures ("... is damaged (...); using ..."). NULL function:
@@ -57,6 +58,13 @@ bool dtr_checkpoint_load(const struct dtr_env *env, const struct dtr_program *pr
                          const char *folder, char *variables, struct dtr_remarks remarks,
                          struct dtr_checkpoint_state *state, char *used, size_t used_size,
                          struct dtr_error *error);
+
+/* The newest valid checkpoint that run `run` has written. `found` false: there is none, and
+ * `variables` are as before. */
+bool dtr_checkpoint_load_run(const struct dtr_env *env, const struct dtr_program *program,
+                             const char *folder, uint64_t run, char *variables,
+                             struct dtr_remarks remarks, struct dtr_checkpoint_state *state,
+                             bool *found, struct dtr_error *error);
 
 /* --save: all variables under their paths, no metadata; temporary name and rename as above. */
 bool dtr_tensors_save(const struct dtr_env *env, const struct dtr_program *program,

@@ -12,6 +12,7 @@
 /* Version 1 of the format. */
 #define DTR_CHECKPOINT_FORMAT "dtg checkpoint 1"
 #define DTR_CHECKPOINT_KEY_DIGEST "xxh3"  /* of all that the header says */
+#define DTR_CHECKPOINT_KEY_RUN "run"      /* of a run that can go back to it; may be missing */
 #define DTR_CHECKPOINT_KEY_TENSOR "xxh3." /* + path: of that tensor's bytes */
 
 /* The keys of the run's state, in the order of the digest. */

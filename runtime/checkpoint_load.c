@@ -63,7 +63,7 @@ static bool steps_list(const struct dtr_env *env, const char *folder, struct ste
 /* ---- one file ---- */
 
 /* What became of one file. */
-enum load_result { LOAD_DONE, LOAD_DAMAGED, LOAD_FAILED };
+enum load_result { LOAD_DONE, LOAD_DAMAGED, LOAD_FAILED, LOAD_OTHER /* another run's */ };
 
 static const char *state_value(const struct dtr_safetensors *file, enum dtr_checkpoint_key key) {
   return dtr_safetensors_metadata(file, dtr_checkpoint_key_name(key));
@@ -108,6 +108,9 @@ static bool digest_check(const struct dtr_safetensors *file, const char *path,
     const struct dtr_tensor *tensor = dtr_safetensors_at(file, i);
     dtr_checkpoint_digest_tensor(&state, tensor, tensor_checksum(file, tensor->name));
   }
+  const char *run = dtr_safetensors_metadata(file, DTR_CHECKPOINT_KEY_RUN);
+  if (run)
+    dtr_checkpoint_digest_string(&state, run);
   char actual[DTR_CHECKSUM_TEXT];
   dtr_checksum_text(XXH3_64bits_digest(&state), actual);
   if (strcmp(actual, expected) != 0)
@@ -205,6 +208,12 @@ static bool variables_read(const struct dtr_program *program, const struct dtr_s
   return true;
 }
 
+static uint64_t run_of(const struct dtr_safetensors *file) {
+  const char *text = dtr_safetensors_metadata(file, DTR_CHECKPOINT_KEY_RUN);
+  return text ? strtoull(text, NULL, 16) : 0;
+}
+
+/* `state->run`: only of this run; 0: of any. */
 static enum load_result file_load(const struct dtr_env *env, const struct dtr_program *program,
                                   const char *path, char *variables,
                                   struct dtr_checkpoint_state *state, struct dtr_error *error) {
@@ -213,6 +222,11 @@ static enum load_result file_load(const struct dtr_env *env, const struct dtr_pr
   enum load_result result = LOAD_DAMAGED;
   if (!dtr_safetensors_open(env, path, &file, error))
     return error->status == DTR_STATUS_MEMORY ? LOAD_FAILED : LOAD_DAMAGED;
+  found.run = run_of(file);
+  if (state->run != 0 && found.run != state->run) {
+    dtr_safetensors_close(file);
+    return LOAD_OTHER;
+  }
   if (digest_check(file, path, error) && tensors_verify(env, path, file, error)) {
     result = LOAD_FAILED;
     if (!number_read(file, DTR_CHECKPOINT_KEY_STEP, &found.step) ||
@@ -239,32 +253,50 @@ static void damage_remark(struct dtr_remarks remarks, const struct dtr_error *da
     remarks.write(remarks.context, text);
 }
 
+/* The newest good one of the list; LOAD_DAMAGED: there is none, and `damage` says why the last one
+ * is not. `state->run` as above. */
+static enum load_result newest_load(const struct dtr_env *env, const struct dtr_program *program,
+                                    const char *folder, const struct step_list *list,
+                                    char *variables, struct dtr_remarks remarks,
+                                    struct dtr_checkpoint_state *state, char path[PATH_MAX],
+                                    struct dtr_error *damage) {
+  enum load_result result = LOAD_DAMAGED;
+  for (size_t i = 0; result != LOAD_DONE && result != LOAD_FAILED && i < list->count; i++) {
+    dtr_error_clear(damage);
+    if (!dtr_checkpoint_path(folder, list->steps[i], path, PATH_MAX, damage))
+      return LOAD_FAILED;
+    result = file_load(env, program, path, variables, state, damage);
+    if (result == LOAD_DAMAGED && i + 1 < list->count)
+      damage_remark(remarks, damage);
+  }
+  return result;
+}
+
 bool dtr_checkpoint_load(const struct dtr_env *env, const struct dtr_program *program,
                          const char *folder, char *variables, struct dtr_remarks remarks,
                          struct dtr_checkpoint_state *state, char *used, size_t used_size,
                          struct dtr_error *error) {
   struct step_list list;
-  enum load_result result = steps_list(env, folder, &list, error) ? LOAD_DAMAGED : LOAD_FAILED;
+  struct dtr_checkpoint_state found = {.run = 0};
   struct dtr_error damage;
-  for (size_t i = 0; result == LOAD_DAMAGED && i < list.count; i++) {
-    char path[PATH_MAX];
-    dtr_error_clear(&damage);
-    if (!dtr_checkpoint_path(folder, list.steps[i], path, sizeof path, error)) {
-      result = LOAD_FAILED;
-      break;
-    }
-    result = file_load(env, program, path, variables, state, &damage);
-    if (result == LOAD_FAILED)
-      *error = damage;
-    else if (result == LOAD_DAMAGED && i + 1 < list.count)
-      damage_remark(remarks, &damage);
-    else if (result == LOAD_DONE && used)
-      snprintf(used, used_size, "%s", path);
+  char path[PATH_MAX];
+  if (!steps_list(env, folder, &list, error)) {
+    free(list.steps);
+    return false;
   }
-  if (result == LOAD_DAMAGED && list.count == 0) {
+  dtr_error_clear(&damage);
+  enum load_result result =
+      newest_load(env, program, folder, &list, variables, remarks, &found, path, &damage);
+  if (result == LOAD_DONE) {
+    *state = found;
+    if (used)
+      snprintf(used, used_size, "%s", path);
+  } else if (result == LOAD_FAILED) {
+    *error = damage;
+  } else if (list.count == 0) {
     dtr_error_set(error, DTR_STATUS_CHECKPOINT, "there is no checkpoint in %s", folder);
     dtr_error_hint(error, "start without --resume, or name the folder with --checkpoint-dir");
-  } else if (result == LOAD_DAMAGED) {
+  } else {
     *error = damage;
     dtr_error_hint(error,
                    "no checkpoint in %s is valid: bring back a copy, or start without "
@@ -273,4 +305,30 @@ bool dtr_checkpoint_load(const struct dtr_env *env, const struct dtr_program *pr
   }
   free(list.steps);
   return result == LOAD_DONE;
+}
+
+bool dtr_checkpoint_load_run(const struct dtr_env *env, const struct dtr_program *program,
+                             const char *folder, uint64_t run, char *variables,
+                             struct dtr_remarks remarks, struct dtr_checkpoint_state *state,
+                             bool *found, struct dtr_error *error) {
+  struct step_list list;
+  struct dtr_checkpoint_state newest = {.run = run};
+  struct dtr_error damage;
+  char path[PATH_MAX];
+  enum load_result result = LOAD_FAILED;
+  dtr_error_clear(&damage);
+  if (!steps_list(env, folder, &list, error)) {
+    free(list.steps);
+    return false;
+  }
+  result = newest_load(env, program, folder, &list, variables, remarks, &newest, path, &damage);
+  free(list.steps);
+  if (result == LOAD_FAILED) {
+    *error = damage;
+    return false;
+  }
+  *found = result == LOAD_DONE;
+  if (*found)
+    *state = newest;
+  return true;
 }

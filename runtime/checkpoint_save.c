@@ -22,11 +22,12 @@ struct dtr_checkpoint_writer {
 
   /* Metadata: the keys of the run's state, the digest, then a checksum a tensor in the order of the
    * file. The values are in the buffers below and change with every checkpoint. */
-  uint32_t count;
+  uint32_t count; /* with the run's number, which is the last and may be left out */
   struct dtr_metadata *metadata;
   char *keys; /* of the tensors' checksums */
   char (*checksums)[DTR_CHECKSUM_TEXT];
-  char step[NUMBER_TEXT], epoch[NUMBER_TEXT], seed[NUMBER_TEXT], digest[DTR_CHECKSUM_TEXT];
+  char run[NUMBER_TEXT], step[NUMBER_TEXT], epoch[NUMBER_TEXT], seed[NUMBER_TEXT],
+      digest[DTR_CHECKSUM_TEXT];
 };
 
 static size_t keys_bytes(const struct dtr_program *program) {
@@ -55,14 +56,15 @@ static void metadata_lay_out(struct dtr_checkpoint_writer *writer) {
     metadata_add(writer, key, writer->checksums[i]);
     key = end + 1;
   }
+  metadata_add(writer, DTR_CHECKPOINT_KEY_RUN, writer->run);
 }
 
 static bool memory_take(struct dtr_checkpoint_writer *writer, const char *variables,
                         struct dtr_error *error) {
   const struct dtr_program *program = writer->program;
   size_t count = program->variable_count, keys = keys_bytes(program);
-  size_t state_bytes = 512 + strlen(program->model_id); /* six short keys with their values */
-  writer->metadata = calloc(count + DTR_CHECKPOINT_KEYS + 1, sizeof *writer->metadata);
+  size_t state_bytes = 512 + strlen(program->model_id); /* seven short keys with their values */
+  writer->metadata = calloc(count + DTR_CHECKPOINT_KEYS + 2, sizeof *writer->metadata);
   writer->checksums = calloc(count + 1, sizeof *writer->checksums);
   writer->keys = malloc(keys);
   if (!writer->metadata || !writer->checksums || !writer->keys)
@@ -108,6 +110,7 @@ static void metadata_fill(struct dtr_checkpoint_writer *writer,
   snprintf(writer->step, sizeof writer->step, "%" PRId64, run->step);
   snprintf(writer->epoch, sizeof writer->epoch, "%" PRId64, run->epoch);
   snprintf(writer->seed, sizeof writer->seed, "%" PRId64, run->seed);
+  snprintf(writer->run, sizeof writer->run, "%" PRIx64, run->run);
   XXH3_64bits_reset(&state);
   for (int key = 0; key < DTR_CHECKPOINT_KEYS; key++)
     dtr_checkpoint_digest_string(&state, writer->metadata[key].value);
@@ -117,6 +120,8 @@ static void metadata_fill(struct dtr_checkpoint_writer *writer,
     dtr_checksum_text(XXH3_64bits(bytes, (size_t)tensor->bytes), writer->checksums[i]);
     dtr_checkpoint_digest_tensor(&state, tensor, writer->checksums[i]);
   }
+  if (run->run != 0)
+    dtr_checkpoint_digest_string(&state, writer->run);
   dtr_checksum_text(XXH3_64bits_digest(&state), writer->digest);
 }
 
@@ -166,8 +171,8 @@ bool dtr_checkpoint_writer_save(struct dtr_checkpoint_writer *writer,
   if (!dtr_checkpoint_path(writer->folder, state->step, path, sizeof path, error))
     return false;
   metadata_fill(writer, state);
-  if (!dtr_tensors_write(writer->tensors, writer->env, path, writer->count, writer->metadata,
-                         error))
+  uint32_t count = writer->count - (state->run == 0);
+  if (!dtr_tensors_write(writer->tensors, writer->env, path, count, writer->metadata, error))
     return save_failed(writer, error);
   if (written)
     snprintf(written, written_size, "%s", path);

@@ -28,6 +28,7 @@ struct dtr_task_options {
   bool terminal;     /* stderr is one: a progress line */
   bool always_share; /* for tests: threads also where one would be faster */
   bool synchronous;  /* no thread reads ahead */
+  uint64_t run;      /* number of a run that goes on when tasks are lost; 0: it does not */
 };
 
 struct dtr_task;

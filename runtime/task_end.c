@@ -101,7 +101,8 @@ enum dtr_task_state dtr_task_checkpoint(struct dtr_task *task) {
   const struct dtr_task_options *options = &task->options;
   struct dtr_checkpoint_state state = {.step = task->step,
                                        .epoch = task->step / task->steps_per_epoch,
-                                       .seed = task->program->train.seed};
+                                       .seed = task->program->train.seed,
+                                       .run = options->run};
   if (!parameters_are_good(task))
     return DTR_TASK_FINISH;
   int64_t begin = dtr_task_begin_phase(task);

@@ -82,6 +82,8 @@ bool dtr_task_load(struct dtr_task *task); /* the first values, into `variables`
 /* shard_count 0: all. */
 bool dtr_task_open_feed(struct dtr_task *task, int64_t first_shard, int64_t shard_count);
 void dtr_task_begin(struct dtr_task *task);
+/* Forgets the steps behind `step` and what was under way. */
+void dtr_task_go_back(struct dtr_task *task);
 /* `results` are those of step `step`, which is done: shows them, and decides what is due. */
 void dtr_task_count_step(struct dtr_task *task, int64_t epoch);
 /* `evaluation` has been filled in, unless it is not complete. */

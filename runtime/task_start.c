@@ -181,6 +181,15 @@ void dtr_task_begin(struct dtr_task *task) {
   dtr_log_begin(&task->log, now);
 }
 
+void dtr_task_go_back(struct dtr_task *task) {
+  dtr_feed_close(task->feed);
+  task->feed = NULL;
+  task->batch = NULL;
+  task->evaluation = NULL;
+  task->evaluating = task->evaluate_due = task->checkpoint_due = false;
+  task->evaluated_step = task->saved_step = DTR_NO_STEP;
+}
+
 static bool restore(struct dtr_task *task) {
   if (!dtr_task_plan_steps(task) || !dtr_task_load(task))
     return false;

@@ -10,12 +10,13 @@ enum { NOBODY = -1 };
 struct dtr_arbiter {
   struct dtr_party party;
   int64_t round;
-  bool is_begun;      /* the first step is known */
-  int64_t *staged;    /* [owner][client] */
-  int64_t *decided;   /* [client] async: last step that was put in order */
-  int64_t *asked;     /* [client] NOBODY: not waiting */
-  int64_t *steps;     /* [client] makes or asks for; INT64_MAX: has left */
-  uint32_t *complete; /* backup: clients in the order in which their contributions were */
+  bool is_begun;             /* the first step is known */
+  struct dtr_staged *staged; /* [owner][client] */
+  int64_t *stays;            /* [client] number of its stay */
+  int64_t *decided;          /* [client] async: last step that was put in order */
+  int64_t *asked;            /* [client] NOBODY: not waiting */
+  int64_t *steps;            /* [client] makes or asks for; INT64_MAX: has left */
+  uint32_t *complete;        /* backup: clients in the order in which their contributions were */
   bool *is_complete;
   uint32_t complete_count, turn;
   struct dtr_decision *decision;
@@ -32,19 +33,20 @@ bool dtr_arbiter_new(const struct dtr_party *party, struct dtr_arbiter **made,
     return dtr_error_memory(error, (int64_t)sizeof *arbiter, "the arbiter");
   arbiter->party = *party;
   arbiter->staged = calloc(owners * clients + 1, sizeof *arbiter->staged);
+  arbiter->stays = calloc(clients + 1, sizeof *arbiter->stays);
   arbiter->decided = calloc(clients + 1, sizeof *arbiter->decided);
   arbiter->asked = calloc(clients + 1, sizeof *arbiter->asked);
   arbiter->steps = calloc(clients + 1, sizeof *arbiter->steps);
   arbiter->complete = calloc(clients + 1, sizeof *arbiter->complete);
   arbiter->is_complete = calloc(clients + 1, sizeof *arbiter->is_complete);
   arbiter->decision = calloc(1, (size_t)dtr_decision_bytes(map));
-  if (!arbiter->staged || !arbiter->decided || !arbiter->asked || !arbiter->steps ||
-      !arbiter->complete || !arbiter->is_complete || !arbiter->decision) {
+  if (!arbiter->staged || !arbiter->stays || !arbiter->decided || !arbiter->asked ||
+      !arbiter->steps || !arbiter->complete || !arbiter->is_complete || !arbiter->decision) {
     dtr_arbiter_free(arbiter);
     return dtr_error_memory(error, (int64_t)(owners * clients * sizeof(int64_t)), "the arbiter");
   }
   for (size_t i = 0; i < owners * clients; i++)
-    arbiter->staged[i] = NOBODY;
+    arbiter->staged[i].step = NOBODY;
   for (size_t c = 0; c < clients; c++)
     arbiter->decided[c] = arbiter->asked[c] = NOBODY;
   arbiter->next = map->owner_count;
@@ -56,6 +58,7 @@ void dtr_arbiter_free(struct dtr_arbiter *arbiter) {
   if (!arbiter)
     return;
   free(arbiter->staged);
+  free(arbiter->stays);
   free(arbiter->decided);
   free(arbiter->asked);
   free(arbiter->steps);
@@ -71,6 +74,53 @@ struct dtr_party *dtr_arbiter_party(struct dtr_arbiter *arbiter) {
 
 int64_t dtr_arbiter_lead(const struct dtr_arbiter *arbiter) {
   return arbiter->lead;
+}
+
+void dtr_arbiter_set_lead(struct dtr_arbiter *arbiter, int64_t lead) {
+  arbiter->lead = lead;
+}
+
+/* ---- lost clients ---- */
+
+static int64_t slowest(const struct dtr_arbiter *arbiter, int64_t step) {
+  for (uint32_t c = 0; c < arbiter->party.map->client_count; c++)
+    if (arbiter->steps[c] < step)
+      step = arbiter->steps[c];
+  return step;
+}
+
+void dtr_arbiter_drop(struct dtr_arbiter *arbiter, uint32_t client) {
+  arbiter->steps[client] = INT64_MAX;
+  arbiter->asked[client] = NOBODY;
+}
+
+/* Backup: what it had staged for this step is dropped by the owners when it joins. */
+static void forget_complete(struct dtr_arbiter *arbiter, uint32_t client) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < arbiter->complete_count; i++)
+    if (arbiter->complete[i] != client)
+      arbiter->complete[kept++] = arbiter->complete[i];
+  arbiter->complete_count = kept;
+  arbiter->is_complete[client] = false;
+}
+
+/* At once in the clock again: the others wait for it as for anybody. */
+void dtr_arbiter_admit(struct dtr_arbiter *arbiter, uint32_t client, int64_t stay, int64_t *step,
+                       int64_t *round) {
+  const struct dtr_map *map = arbiter->party.map;
+  arbiter->stays[client] = stay;
+  arbiter->decided[client] = arbiter->asked[client] = NOBODY;
+  forget_complete(arbiter, client);
+  *round = arbiter->round;
+  *step = NOBODY;
+  if (!map->asks)
+    return;
+  if (!arbiter->is_begun) { /* nobody has asked: all begin where the first one will ask */
+    arbiter->steps[client] = 0;
+    return;
+  }
+  *step = map->rule == DTR_RULE_BACKUP ? arbiter->party.step : slowest(arbiter, INT64_MAX);
+  arbiter->steps[client] = *step;
 }
 
 /* ---- what owners and clients say ---- */
@@ -121,10 +171,12 @@ static bool listen(struct dtr_arbiter *arbiter) {
 /* The last step that every owner has staged of a client; NOBODY: they differ. */
 static int64_t staged_by_all(const struct dtr_arbiter *arbiter, uint32_t client) {
   uint32_t clients = arbiter->party.map->client_count;
-  int64_t step = arbiter->staged[client];
-  for (uint32_t o = 1; o < arbiter->party.map->owner_count; o++)
-    if (arbiter->staged[(size_t)o * clients + client] != step)
+  int64_t step = arbiter->staged[client].step;
+  for (uint32_t o = 0; o < arbiter->party.map->owner_count; o++) {
+    const struct dtr_staged *staged = &arbiter->staged[(size_t)o * clients + client];
+    if (staged->step != step || staged->stay != arbiter->stays[client])
       return NOBODY;
+  }
   return step;
 }
 
@@ -195,13 +247,6 @@ static bool tell_owners(struct dtr_arbiter *arbiter) {
 }
 
 /* ---- grants ---- */
-
-static int64_t slowest(const struct dtr_arbiter *arbiter, int64_t step) {
-  for (uint32_t c = 0; c < arbiter->party.map->client_count; c++)
-    if (arbiter->steps[c] < step)
-      step = arbiter->steps[c];
-  return step;
-}
 
 /* The step to start; NOBODY: not yet. With backups, a late client is sent to the current one. */
 static int64_t granted(const struct dtr_arbiter *arbiter, uint32_t client) {

@@ -183,7 +183,7 @@ static void add_arbiter_families(struct making *making) {
   open(making, DTR_CHANNEL_STAGED, 1);
   for (uint32_t o = 0; o < map->owner_count; o++)
     add(making, DTR_CHANNEL_STAGED, dtr_party_of_owner(map, o), arbiter,
-        map->client_count * (int64_t)sizeof(int64_t));
+        map->client_count * (int64_t)sizeof(struct dtr_staged));
   open(making, DTR_CHANNEL_DECIDE, 1);
   for (uint32_t o = 0; o < map->owner_count; o++)
     add(making, DTR_CHANNEL_DECIDE, arbiter, dtr_party_of_owner(map, o), dtr_decision_bytes(map));

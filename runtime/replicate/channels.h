@@ -25,7 +25,7 @@ enum dtr_channel_kind {
   DTR_CHANNEL_ORDER,   /* client -> replica: struct dtr_order */
   DTR_CHANNEL_COMMAND, /* chief -> owner: struct dtr_command */
   DTR_CHANNEL_BEGIN,   /* chief -> client: struct dtr_command */
-  DTR_CHANNEL_STAGED,  /* owner -> arbiter: last step staged, by client */
+  DTR_CHANNEL_STAGED,  /* owner -> arbiter: struct dtr_staged by client */
   DTR_CHANNEL_DECIDE,  /* arbiter -> owner: struct dtr_decision */
   DTR_CHANNEL_ASK,     /* client -> arbiter: may it start the step? INT64_MAX: it leaves */
   DTR_CHANNEL_GRANT,   /* arbiter -> client: the step to start */

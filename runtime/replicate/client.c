@@ -58,30 +58,47 @@ static struct dtr_flags flags_of_other(const struct dtr_flags *flags) {
   return quiet;
 }
 
-bool dtr_client_new(const struct dtr_party *party, uint32_t index,
-                    const struct dtr_client_options *options, struct dtr_client **made,
-                    struct dtr_error *error) {
+static bool make_task(struct dtr_client *client, const struct dtr_client_options *options,
+                      struct dtr_error *error) {
+  struct dtr_task_options task = *options->task;
+  task.flags = &client->flags;
+  task.name = client->party.map->tasks[client->map->task].name;
+  return dtr_task_new(&task, &client->task, error);
+}
+
+static void lend(struct dtr_client *client, const struct dtr_client_options *options) {
+  const struct dtr_map *map = client->party.map;
+  const struct dtr_train *train = &client->party.program->train;
+  /* Versions differ under a relaxed rule: the chief evaluates its own. */
+  bool evaluates = client->index == 0 || map->rule == DTR_RULE_SYNC;
+  client->task->data = options->data;
+  client->task->evaluate_on = evaluates ? options->evaluate_on : NULL;
+  client->own_leaves = own_leaves(client);
+  if (map->rule != DTR_RULE_SYNC)
+    client->task->batch_examples =
+        dtr_map_client_shards(map, client->index).count * (train->batch / train->shards);
+}
+
+/* `task`: the bookkeeping, if there is one already; owned from here on. */
+static bool make(const struct dtr_party *party, uint32_t index,
+                 const struct dtr_client_options *options, struct dtr_task *task,
+                 struct dtr_client **made, struct dtr_error *error) {
   struct dtr_client *client = calloc(1, sizeof *client);
-  if (!client)
+  if (!client) {
+    dtr_task_free(task);
     return dtr_error_memory(error, (int64_t)sizeof *client, "a client");
+  }
   client->party = *party;
   client->index = index;
   client->map = &party->map->clients[index];
   client->flags = index == 0 ? *options->task->flags : flags_of_other(options->task->flags);
-  struct dtr_task_options task = *options->task;
-  task.flags = &client->flags;
-  task.name = party->map->tasks[client->map->task].name;
-  bool good = dtr_task_new(&task, &client->task, error);
+  client->join_step = DTR_NO_STEP;
+  client->task = task;
+  if (task)
+    task->options.flags = &client->flags;
+  bool good = task || make_task(client, options, error);
   if (good) {
-    client->task->data = options->data;
-    /* Versions differ under a relaxed rule: the chief evaluates its own. */
-    bool evaluates = index == 0 || party->map->rule == DTR_RULE_SYNC;
-    client->task->evaluate_on = evaluates ? options->evaluate_on : NULL;
-    client->own_leaves = own_leaves(client);
-    const struct dtr_train *train = &party->program->train;
-    if (party->map->rule != DTR_RULE_SYNC)
-      client->task->batch_examples =
-          dtr_map_client_shards(party->map, index).count * (train->batch / train->shards);
+    lend(client, options);
     good = allocate(client) || dtr_error_memory(error, feed_bytes(client, 0), "a client");
   }
   if (!good || (index == 0 && !dtr_chief_new(client, error))) {
@@ -89,6 +106,37 @@ bool dtr_client_new(const struct dtr_party *party, uint32_t index,
     return false;
   }
   *made = client;
+  return true;
+}
+
+bool dtr_client_new(const struct dtr_party *party, uint32_t index,
+                    const struct dtr_client_options *options, struct dtr_client **made,
+                    struct dtr_error *error) {
+  return make(party, index, options, NULL, made, error);
+}
+
+/* What is lent goes back before the bookkeeping is taken out. */
+static struct dtr_task *take_task(struct dtr_client *client) {
+  struct dtr_task *task = client->task;
+  client->task = NULL;
+  dtr_memory_free(task->variables);
+  task->data = task->evaluate_on = NULL;
+  task->variables = NULL;
+  dtr_task_go_back(task);
+  return task;
+}
+
+bool dtr_client_renew(const struct dtr_party *party, const struct dtr_client_options *options,
+                      struct dtr_client **client, struct dtr_error *error) {
+  struct dtr_client *old = *client, *made;
+  struct dtr_task *task = old->chief ? take_task(old) : NULL;
+  uint32_t index = old->index;
+  *client = NULL;
+  dtr_client_free(old);
+  if (!make(party, index, options, task, &made, error))
+    return false;
+  made->is_again = true;
+  *client = made;
   return true;
 }
 
@@ -119,6 +167,23 @@ struct dtr_party *dtr_client_party(struct dtr_client *client) {
 
 struct dtr_task *dtr_client_task(struct dtr_client *client) {
   return client->task;
+}
+
+void dtr_client_join_at(struct dtr_client *client, int64_t step) {
+  client->join_step = step;
+}
+
+bool dtr_client_load(struct dtr_client *client, struct dtr_recovery_message *order) {
+  return dtr_chief_load(client, order);
+}
+
+bool dtr_client_is_ending(const struct dtr_client *client) {
+  return client->state == DTR_CLIENT_END || client->party.is_finished;
+}
+
+int64_t dtr_client_steps(const struct dtr_client *client) {
+  bool begun = client->chief ? client->chief->is_loaded : client->state != DTR_CLIENT_BEGIN;
+  return begun ? client->task->step : -1;
 }
 
 /* ---- failures ---- */
@@ -215,19 +280,38 @@ static bool look_at_everybody(struct dtr_client *client) {
 
 /* ---- the loop ---- */
 
+/* Where the others are; none is left to be made if they have all ended. */
+static void begin_to_join(struct dtr_client *client) {
+  struct dtr_task *task = client->task;
+  task->step = client->join_step;
+  if (dtr_task_plan_steps(task) && task->step > task->end_step)
+    task->step = task->end_step;
+}
+
+static bool hear_beginning(struct dtr_client *client) {
+  struct dtr_party *party = &client->party;
+  uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_BEGIN, client->index, 0);
+  const void *bytes;
+  int64_t step, size;
+  if (!dtr_party_receive_any(party, edge, &step, &size, &bytes))
+    return false;
+  client->task->step = step;
+  client->task->evaluate_due =
+      ((const struct dtr_command *)bytes)->evaluate && client->task->evaluate_on;
+  dtr_party_release(party, edge);
+  return true;
+}
+
 bool dtr_client_begin(struct dtr_client *client) {
   struct dtr_party *party = &client->party;
   struct dtr_task *task = client->task;
   const struct dtr_replica_map *first = &party->map->replicas[client->map->first_replica];
-  uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_BEGIN, client->index, 0);
-  const void *bytes;
-  int64_t step, size;
   if (client->chief)
     return dtr_chief_begin(client);
-  if (!dtr_party_receive_any(party, edge, &step, &size, &bytes))
+  if (client->join_step != DTR_NO_STEP)
+    begin_to_join(client);
+  else if (!hear_beginning(client))
     return false;
-  dtr_party_release(party, edge);
-  task->step = step;
   if (!dtr_task_plan_steps(task) ||
       (task->data && !dtr_task_open_feed(task, first->shards.first,
                                          client->map->replica_count * first->shards.count)))

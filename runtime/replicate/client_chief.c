@@ -40,7 +40,9 @@ static bool make_variables(struct dtr_client *client, struct dtr_error *error) {
   client->task->variables = dtr_memory_new(program->variables_bytes + DTR_ALIGN);
   if (!client->task->variables)
     return dtr_error_memory(error, program->variables_bytes, "the parameters");
-  for (uint32_t o = 0; (flags->init || flags->resume) && o < map->owner_count; o++) {
+  bool scatters =
+      flags->init || flags->resume || (flags->checkpoint_dir && client->task->options.run != 0);
+  for (uint32_t o = 0; scatters && o < map->owner_count; o++) {
     client->chief->scatter[o] = dtr_memory_new(map->owners[o].gather_bytes + 1);
     if (!client->chief->scatter[o])
       return dtr_error_memory(error, map->owners[o].gather_bytes, "the parameters");
@@ -61,10 +63,12 @@ bool dtr_chief_new(struct dtr_client *client, struct dtr_error *error) {
   chief->scatter = calloc((size_t)map->owner_count + 1, sizeof *chief->scatter);
   chief->skipped = calloc((size_t)map->client_count + 1, sizeof *chief->skipped);
   chief->have = calloc((size_t)dtr_party_count(map) + 1, sizeof *chief->have);
+  chief->has_ended = calloc((size_t)map->client_count + 1, sizeof *chief->has_ended);
+  chief->is_gone = calloc((size_t)map->client_count + 1, sizeof *chief->is_gone);
   chief->values = calloc((size_t)program->train.shards * width, sizeof *chief->values);
   chief->levels = calloc((size_t)(DTR_STREAM_LEVELS + 1) * width, sizeof *chief->levels);
-  if (!chief->commands || !chief->scatter || !chief->skipped || !chief->have || !chief->values ||
-      !chief->levels)
+  if (!chief->commands || !chief->scatter || !chief->skipped || !chief->have || !chief->has_ended ||
+      !chief->is_gone || !chief->values || !chief->levels)
     return dtr_error_memory(error, map->owner_count, "the chief");
   chief->means = chief->levels + (size_t)DTR_STREAM_LEVELS * width;
   return make_tree(client, error) && make_variables(client, error);
@@ -82,6 +86,8 @@ void dtr_chief_free(struct dtr_client *client) {
   free(chief->commands);
   free(chief->scatter);
   free(chief->have);
+  free(chief->has_ended);
+  free(chief->is_gone);
   free(chief->skipped);
   free(chief->values);
   free(chief->levels);
@@ -105,26 +111,90 @@ static void copy_pieces(struct dtr_client *client, uint32_t index, char *message
 
 /* ---- the beginning ---- */
 
-static bool load(struct dtr_client *client) {
+static void remark(void *context, const char *text) {
+  struct dtr_task *task = context;
+  dtr_progress_warn(&task->progress, text);
+}
+
+/* The last checkpoint of this run; `*scatter` false: there is none. */
+static bool load_checkpoint(struct dtr_task *task, bool *scatter) {
+  const struct dtr_task_options *options = &task->options;
+  struct dtr_remarks remarks = {.write = remark, .context = task};
+  struct dtr_checkpoint_state state;
+  if (!options->flags->checkpoint_dir ||
+      !dtr_checkpoint_load_run(options->env, task->program, options->flags->checkpoint_dir,
+                               options->run, task->variables, remarks, &state, scatter,
+                               &task->error))
+    return !dtr_error_is_set(&task->error);
+  if (*scatter)
+    task->step = task->saved_step = state.step;
+  return true;
+}
+
+static bool load_beginning(struct dtr_task *task, bool *scatter) {
+  *scatter = task->options.flags->init || task->options.flags->resume;
+  task->step = 0;
+  return !*scatter || dtr_task_load(task);
+}
+
+static bool load_values(struct dtr_task *task, struct dtr_recovery_message *order, bool *scatter) {
+  *scatter = false;
+  if (order && order->source == DTR_RECOVERY_LIVE) {
+    task->step = order->step;
+    return true;
+  }
+  if (order && order->source == DTR_RECOVERY_CHECKPOINT) {
+    if (!load_checkpoint(task, scatter))
+      return false;
+    if (*scatter)
+      return true;
+    order->source = DTR_RECOVERY_BEGINNING;
+  }
+  return load_beginning(task, scatter);
+}
+
+/* A chief that goes on has shown and logged the steps before. */
+static void begin_task(struct dtr_client *client) {
+  struct dtr_task *task = client->task;
+  int64_t first = task->first_step, now = dtr_env_now(task->options.env);
+  if (!client->is_again) {
+    dtr_task_begin(task);
+    return;
+  }
+  task->first_step = first < task->step ? first : task->step;
+  task->scalars.step = task->step;
+  dtr_progress_begin(&task->progress, task->step, task->end_step, now);
+  dtr_log_begin(&task->log, now);
+}
+
+bool dtr_chief_load(struct dtr_client *client, struct dtr_recovery_message *order) {
   struct dtr_task *task = client->task;
   struct dtr_chief *chief = client->chief;
   const struct dtr_map *map = client->party.map;
-  bool scatter = task->options.flags->init || task->options.flags->resume;
-  if (!dtr_task_plan_steps(task) || (scatter && !dtr_task_load(task)))
+  const struct dtr_replica_map *first = &map->replicas[client->map->first_replica];
+  bool scatter, live = order && order->source == DTR_RECOVERY_LIVE;
+  if (!dtr_task_plan_steps(task) || !load_values(task, order, &scatter))
     return false;
-  if (task->data &&
-      !dtr_task_open_feed(task, map->replicas[client->map->first_replica].shards.first,
-                          client->map->replica_count *
-                              map->replicas[client->map->first_replica].shards.count))
+  if (task->data && !dtr_task_open_feed(task, first->shards.first,
+                                        client->map->replica_count * first->shards.count))
     return false;
-  dtr_task_begin(task);
-  chief->begin = (struct dtr_command){
-      .kind = DTR_COMMAND_BEGIN, .step = task->step, .scatter = scatter, .scalars = task->scalars};
+  begin_task(client);
+  if (live && client->is_again) /* what was due may not have been done */
+    dtr_task_schedule(task);
+  if (order)
+    order->step = task->step;
+  chief->begin = (struct dtr_command){.kind = DTR_COMMAND_BEGIN,
+                                      .step = task->step,
+                                      .scatter = scatter,
+                                      .live = live,
+                                      .evaluate = task->evaluate_due,
+                                      .scalars = task->scalars};
   for (uint32_t o = 0; o < map->owner_count; o++) {
     chief->commands[o] = chief->begin;
     if (scatter)
       copy_pieces(client, o, chief->scatter[o], true);
   }
+  chief->is_loaded = true;
   return true;
 }
 
@@ -145,9 +215,8 @@ bool dtr_chief_begin(struct dtr_client *client) {
   struct dtr_party *party = &client->party;
   struct dtr_chief *chief = client->chief;
   uint32_t owners = party->map->owner_count;
-  if (!chief->is_loaded && !load(client))
+  if (!chief->is_loaded && !dtr_chief_load(client, NULL))
     return dtr_client_fail(client);
-  chief->is_loaded = true;
   for (; chief->next < owners; chief->next++)
     if (!tell_owner(client, chief->next))
       return false;

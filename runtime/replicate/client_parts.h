@@ -30,6 +30,7 @@ struct dtr_chief {
   struct dtr_command begin;     /* to other clients */
   char **scatter;               /* [owner] packed */
   bool *have;                   /* [owner, client or replica] of the current collection */
+  bool *has_ended, *is_gone;    /* [client] relaxed */
   uint32_t missing;
   int64_t gathered_step; /* of task->variables */
   bool is_joined;        /* relaxed: all have ended */
@@ -64,6 +65,8 @@ struct dtr_client {
   char *fetched;   /* leaf by leaf */
   int64_t skipped; /* relaxed: steps made without it */
   bool has_left;
+  bool is_again;     /* the run goes on: it was begun in another generation */
+  int64_t join_step; /* where it begins, if the chief does not say; else DTR_NO_STEP */
   bool is_fresh_due; /* async: owners publish once more, for the last evaluation */
 
   int64_t whole, chunks, waves, wave_size; /* of an evaluation */
@@ -92,6 +95,8 @@ bool dtr_client_join(struct dtr_client *client);
 bool dtr_chief_new(struct dtr_client *client, struct dtr_error *error);
 void dtr_chief_free(struct dtr_client *client);
 bool dtr_chief_begin(struct dtr_client *client);
+/* First values, and what everybody is told of them. `order` NULL: as the flags say. */
+bool dtr_chief_load(struct dtr_client *client, struct dtr_recovery_message *order);
 void dtr_chief_put(struct dtr_client *client, uint32_t first_leaf, uint32_t count,
                    const char *bytes);
 bool dtr_chief_results(struct dtr_client *client);

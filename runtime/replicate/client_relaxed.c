@@ -52,10 +52,9 @@ bool dtr_client_leave(struct dtr_client *client) {
   client->state = client->chief ? DTR_CLIENT_JOIN : DTR_CLIENT_WAIT;
   if (client->chief) {
     uint32_t clients = party->map->client_count;
-    client->chief->missing = clients - 1;
     client->chief->next = 0;
     client->chief->skipped[0] = client->skipped;
-    memset(client->chief->have, 0, clients * sizeof *client->chief->have);
+    memset(client->chief->has_ended, 0, clients * sizeof *client->chief->has_ended);
     client->chief->stats = (struct dtr_command){.kind = DTR_COMMAND_STATS};
   }
   return true;
@@ -103,6 +102,7 @@ static void log_stats(struct dtr_client *client, const struct dtr_owner_stats *s
   }
   dtr_json_raw(json, "]");
   log_counts(client, "dropped_late", stats->dropped);
+  log_counts(client, "dropped_lost", stats->dropped + client->party.map->client_count);
   log_counts(client, "skipped_steps", client->chief->skipped);
   dtr_json_raw(json, "}\n");
 }
@@ -116,13 +116,17 @@ static void show_stats(struct dtr_client *client, const struct dtr_owner_stats *
     if (stats->ages[age] > 0)
       used += (size_t)snprintf(text + used, sizeof text - used, " %u%s: %lld", age,
                                age == DTR_AGES - 1 ? " and more" : "", (long long)stats->ages[age]);
-  if (sum(stats->dropped, map->client_count) + sum(client->chief->skipped, map->client_count) > 0)
+  const int64_t *lost = stats->dropped + map->client_count, *skipped = client->chief->skipped;
+  if (sum(stats->dropped, 2 * map->client_count) + sum(skipped, map->client_count) > 0)
     used += (size_t)snprintf(text + used, sizeof text - used, "; dropped contributions:");
-  for (uint32_t c = 0; c < map->client_count && used + 128 < sizeof text; c++)
-    if (stats->dropped[c] + client->chief->skipped[c] > 0)
+  for (uint32_t c = 0; c < map->client_count && used + 160 < sizeof text; c++) {
+    if (stats->dropped[c] + lost[c] + skipped[c] > 0)
       used += (size_t)snprintf(text + used, sizeof text - used, " %s %lld late, %lld skipped",
                                map->tasks[map->clients[c].task].name, (long long)stats->dropped[c],
-                               (long long)client->chief->skipped[c]);
+                               (long long)skipped[c]);
+    if (lost[c] > 0)
+      used += (size_t)snprintf(text + used, sizeof text - used, ", %lld lost", (long long)lost[c]);
+  }
   dtr_progress_note(&client->task->progress, text);
 }
 
@@ -133,15 +137,30 @@ static bool hear_ended(struct dtr_client *client) {
     uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_ENDED, c, 0);
     int64_t size;
     const void *bytes;
-    if (client->chief->have[c] ||
+    if (client->chief->has_ended[c] ||
         !dtr_party_receive_any(party, edge, &client->chief->skipped[c], &size, &bytes))
       continue;
     dtr_party_release(party, edge);
-    client->chief->have[c] = true;
-    client->chief->missing--;
+    client->chief->has_ended[c] = true;
     progress = true;
   }
   return progress;
+}
+
+/* All that there are. */
+static bool have_ended(const struct dtr_client *client) {
+  for (uint32_t c = 1; c < client->party.map->client_count; c++)
+    if (!client->chief->has_ended[c] && !client->chief->is_gone[c])
+      return false;
+  return true;
+}
+
+void dtr_client_drop(struct dtr_client *client, uint32_t other) {
+  client->chief->is_gone[other] = true;
+}
+
+void dtr_client_join_other(struct dtr_client *client, uint32_t other) {
+  client->chief->is_gone[other] = client->chief->has_ended[other] = false;
 }
 
 /* Async: the last values to the chief's replicas; then owner 0's figures. */
@@ -173,7 +192,7 @@ bool dtr_client_join(struct dtr_client *client) {
     return true;
   }
   bool progress = hear_ended(client);
-  if (chief->missing > 0 || !send_commands(client) ||
+  if (!have_ended(client) || !send_commands(client) ||
       !dtr_party_receive_any(party, edge, &step, &size, &bytes))
     return progress;
   log_stats(client, bytes);

@@ -137,7 +137,7 @@ static bool join(struct dtr_job_run *job, struct dtr_error *error) {
 
 /* ---- start and end ---- */
 
-static struct dtr_party party_at(struct dtr_group *group, uint32_t number) {
+struct dtr_party dtr_group_party_at(struct dtr_group *group, uint32_t number) {
   struct dtr_party party;
   dtr_party_init(&party, group->job->options.program, group->job->channels, &group->end,
                  group->job->options.env, number);
@@ -157,7 +157,8 @@ static struct dtr_task_options task_options(const struct dtr_job_run *job) {
                                    .model_dir = job->options.model_dir,
                                    .threads = 1,
                                    .terminal = job->options.terminal,
-                                   .synchronous = job->options.synchronous};
+                                   .synchronous = job->options.synchronous,
+                                   .run = job->options.run};
 }
 
 /* Only clients read data: a task without one never opens a file of it. */
@@ -178,24 +179,30 @@ static bool open_data(struct dtr_job_run *job, struct dtr_error *error) {
   return false;
 }
 
-static bool make_clients(struct dtr_job_run *job, struct dtr_error *error) {
+bool dtr_job_make_client(struct dtr_job_run *job, uint32_t client, struct dtr_error *error) {
   struct dtr_task_options task = task_options(job);
   struct dtr_client_options options = {
       .task = &task, .data = job->opener->data, .evaluate_on = job->opener->evaluate_on};
+  uint32_t number = dtr_party_of_client(job->map, client);
+  struct dtr_group *group = &job->groups[group_of(job, number)];
+  if (!group->is_here)
+    return true;
+  if (group->client != client)
+    return dtr_error_set(error, DTR_STATUS_BUG, "clients %u and %u are in one task", group->client,
+                         client);
+  struct dtr_party party = dtr_group_party_at(group, number);
+  if (job->clients[client])
+    return dtr_client_renew(&party, &options, &job->clients[client], error);
+  return dtr_client_new(&party, client, &options, &job->clients[client], error);
+}
+
+static bool make_clients(struct dtr_job_run *job, struct dtr_error *error) {
   job->clients = calloc((size_t)job->map->client_count + 1, sizeof *job->clients);
   if (!job->clients)
     return dtr_error_memory(error, job->map->client_count, "the clients");
-  for (uint32_t c = 0; c < job->map->client_count; c++) {
-    struct dtr_group *group = &job->groups[group_of(job, dtr_party_of_client(job->map, c))];
-    if (!group->is_here)
-      continue;
-    if (group->client != c)
-      return dtr_error_set(error, DTR_STATUS_BUG, "clients %u and %u are in one task",
-                           group->client, c);
-    struct dtr_party party = party_at(group, dtr_party_of_client(job->map, c));
-    if (!dtr_client_new(&party, c, &options, &job->clients[c], error))
+  for (uint32_t c = 0; c < job->map->client_count; c++)
+    if (!dtr_job_make_client(job, c, error))
       return false;
-  }
   return true;
 }
 
@@ -213,6 +220,9 @@ bool dtr_job_new(const struct dtr_job_options *options, struct dtr_job_run **job
   if (!made)
     return dtr_error_memory(error, (int64_t)sizeof *made, "the job");
   made->options = *options;
+  made->is_holding = options->run != 0;
+  pthread_mutex_init(&made->lock, NULL);
+  pthread_cond_init(&made->go_on, NULL);
   if (!dtr_map_new(options->program, &made->map, error) || !make_groups(made, error) ||
       !join(made, error) || !open_data(made, error) || !make_clients(made, error) ||
       !open_outputs(made, error)) {
@@ -240,6 +250,8 @@ void dtr_job_free(struct dtr_job_run *job) {
   dtr_loop_free(job->loop);
   dtr_channels_free(job->channels);
   dtr_map_free(job->map);
+  pthread_mutex_destroy(&job->lock);
+  pthread_cond_destroy(&job->go_on);
   free(job);
 }
 
@@ -247,6 +259,42 @@ void dtr_job_free(struct dtr_job_run *job) {
 
 static const struct dtr_data *data_of(const struct dtr_group *group, uint32_t replica) {
   return dtr_map_is_local(group->job->map, replica) ? group->job->opener->evaluate_on : NULL;
+}
+
+bool dtr_group_make_replica(struct dtr_group *group, struct dtr_error *error) {
+  uint32_t replica = group->job->map->devices[group->device].replica;
+  if (replica == DTR_NONE)
+    return true;
+  struct dtr_party party =
+      dtr_group_party_at(group, dtr_party_of_replica(group->job->map, replica));
+  if (group->replica) /* the new one takes what the old one did */
+    party.ledger = NULL;
+  dtr_replica_free(group->replica);
+  group->replica = NULL;
+  return dtr_replica_new(&party, replica, group->executor, data_of(group, replica), &group->replica,
+                         error);
+}
+
+static bool make_owner(struct dtr_group *group, struct dtr_error *error) {
+  uint32_t owner = group->job->map->devices[group->device].owner;
+  if (owner == DTR_NONE)
+    return true;
+  struct dtr_party party = dtr_group_party_at(group, dtr_party_of_owner(group->job->map, owner));
+  return dtr_owner_new(&party, owner, group->executor, &group->owner, error);
+}
+
+bool dtr_group_make_arbiter(struct dtr_group *group, struct dtr_error *error) {
+  const struct dtr_map *map = group->job->map;
+  int64_t lead = group->arbiter ? dtr_arbiter_lead(group->arbiter) : 0;
+  if (map->devices[group->device].owner != 0 || map->rule == DTR_RULE_SYNC)
+    return true;
+  struct dtr_party party = dtr_group_party_at(group, dtr_party_of_arbiter(map));
+  dtr_arbiter_free(group->arbiter);
+  group->arbiter = NULL;
+  if (!dtr_arbiter_new(&party, &group->arbiter, error))
+    return false;
+  dtr_arbiter_set_lead(group->arbiter, lead);
+  return true;
 }
 
 static bool start_device(struct dtr_group *group, struct dtr_error *error) {
@@ -267,24 +315,9 @@ static bool start_device(struct dtr_group *group, struct dtr_error *error) {
                                          .trace_first = group->trace_first};
   if (replica != DTR_NONE)
     options.shards = job->map->replicas[replica].shards;
-  if (!dtr_executor_new(&options, &group->executor, error))
-    return false;
-  if (replica != DTR_NONE) {
-    struct dtr_party party = party_at(group, dtr_party_of_replica(job->map, replica));
-    if (!dtr_replica_new(&party, replica, group->executor, data_of(group, replica), &group->replica,
-                         error))
-      return false;
-  }
-  if (owner != DTR_NONE) {
-    struct dtr_party party = party_at(group, dtr_party_of_owner(job->map, owner));
-    if (!dtr_owner_new(&party, owner, group->executor, &group->owner, error))
-      return false;
-  }
-  if (owner == 0 && job->map->rule != DTR_RULE_SYNC) {
-    struct dtr_party party = party_at(group, dtr_party_of_arbiter(job->map));
-    return dtr_arbiter_new(&party, &group->arbiter, error);
-  }
-  return true;
+  return dtr_executor_new(&options, &group->executor, error) &&
+         dtr_group_make_replica(group, error) && make_owner(group, error) &&
+         dtr_group_make_arbiter(group, error);
 }
 
 /* The first party of the device speaks for it. */
@@ -294,22 +327,28 @@ static uint32_t first_party(const struct dtr_group *group) {
                                      : dtr_party_of_owner(group->job->map, device->owner);
 }
 
-static bool start(struct dtr_group *group) {
+void dtr_group_fail(struct dtr_group *group, const struct dtr_error *error) {
+  struct dtr_error copy = *error; /* may be that of the party */
+  group->failed = dtr_group_party_at(group, first_party(group));
+  group->failed.error = copy;
+  dtr_party_fail(&group->failed);
+}
+
+bool dtr_group_start(struct dtr_group *group) {
   struct dtr_error error;
   dtr_error_clear(&error);
   group->is_started = true;
-  if (start_device(group, &error))
-    return true;
-  group->failed = party_at(group, first_party(group));
-  group->failed.error = error;
-  dtr_party_fail(&group->failed);
+  if (!start_device(group, &error))
+    dtr_group_fail(group, &error);
   return true;
 }
 
 static bool poll(struct dtr_group *group) {
   bool progress = false;
+  if (atomic_load_explicit(&group->job->is_holding, memory_order_acquire))
+    return false;
   if (!group->is_started)
-    return start(group);
+    return dtr_group_start(group);
   if (group->client != DTR_NONE)
     progress = dtr_client_poll(group->job->clients[group->client]);
   if (group->failed.is_failed) {
@@ -358,26 +397,8 @@ uint32_t dtr_job_group_task(const struct dtr_job_run *job, uint32_t group) {
 
 /* ---- a lost task ---- */
 
-/* Whoever waits for the task says where the run stands. */
-static struct dtr_party *find_waiting(struct dtr_job_run *job, uint32_t task) {
-  for (uint32_t i = 0; i < job->group_count * DTR_PARTIES_OF_GROUP; i++) {
-    struct dtr_party *party =
-        dtr_group_party(&job->groups[i / DTR_PARTIES_OF_GROUP], i % DTR_PARTIES_OF_GROUP);
-    if (!party || party->is_finished || dtr_party_task(job->map, party->number) == task)
-      continue;
-    uint32_t edge = atomic_load_explicit(&party->waits_for, memory_order_relaxed);
-    if (edge == DTR_NONE)
-      continue;
-    const struct dtr_channel *channel = &job->channels->channels[edge];
-    if (dtr_party_task(job->map, channel->from) == task ||
-        dtr_party_task(job->map, channel->to) == task)
-      return party;
-  }
-  return NULL;
-}
-
 static void explain_loss(struct dtr_job_run *job, uint32_t task, struct dtr_error *error) {
-  struct dtr_party *party = find_waiting(job, task);
+  struct dtr_party *party = dtr_job_find_waiting(job, task);
   char text[512] = "nobody waited for it";
   if (party)
     dtr_party_describe(party, text, sizeof text);
@@ -412,6 +433,7 @@ void dtr_job_abandon(struct dtr_job_run *job, const struct dtr_error *error) {
   if (!dtr_error_is_set(&dtr_job_chief(job)->error))
     dtr_job_chief(job)->error = *error;
   atomic_store_explicit(&job->is_abandoned, true, memory_order_release);
+  dtr_job_unpark(job);
   if (network && network->abandon)
     network->abandon(network->context);
 }
@@ -432,11 +454,17 @@ static void leave(struct dtr_group *group) {
 static void *drive_group(void *context) {
   struct dtr_group *group = context;
   const struct dtr_env *env = group->job->options.env;
+  const struct dtr_job_network *network = group->job->options.network;
+  bool wakes = !network || network->wake;
   while (!is_over(group)) {
-    dtr_transport_progress(&group->end, dtr_env_now(env));
+    if (dtr_job_park(group->job))
+      continue;
+    int64_t now = dtr_env_now(env);
+    dtr_transport_progress(&group->end, now);
     if (!poll(group))
-      dtr_transport_wait(&group->end, INT64_MAX);
+      dtr_transport_wait(&group->end, wakes ? INT64_MAX : now + look_around);
   }
+  dtr_job_count_poller(group->job, -1);
   leave(group);
   return NULL;
 }
@@ -446,12 +474,14 @@ static bool start_thread(struct dtr_group *group) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
+  dtr_job_count_poller(group->job, 1);
   int status = pthread_create(&group->thread, NULL, drive_group, group);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (status == 0)
     return true;
   struct dtr_job_run *job = group->job;
   struct dtr_error error;
+  dtr_job_count_poller(job, -1);
   dtr_error_clear(&error);
   dtr_error_system(&error, DTR_STATUS_MEMORY, status, "a thread for task %s cannot be started",
                    job->map->tasks[job->map->devices[group->device].task].name);
@@ -499,8 +529,9 @@ void dtr_job_drive(struct dtr_job_run *job) {
     look_around_now(job);
     int64_t now = dtr_env_now(env);
     dtr_transport_progress(&main_group->end, now);
+    bool held = atomic_load_explicit(&job->is_holding, memory_order_relaxed);
     if (!poll(main_group))
-      dtr_transport_wait(&main_group->end, now + look_around);
+      dtr_transport_wait(&main_group->end, now + (held ? look_around / 100 : look_around));
   }
   leave(main_group);
   for (uint32_t g = 0; g < started; g++)

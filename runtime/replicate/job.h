@@ -27,6 +27,7 @@ struct dtr_job_network {
   void (*look)(void *context, struct dtr_job_run *job);
   void (*leave)(void *context, uint32_t end); /* by the end's thread: it will not poll any more */
   void (*abandon)(void *context);             /* wakes all ends: nobody waits any more */
+  void (*wake)(void *context);                /* ends the waits of all ends, once */
   void (*describe)(void *context, FILE *stream);
   /* What other processes have told that they have sent. */
   struct dtr_traffic (*traffic)(void *context, uint32_t kind, uint32_t from, uint32_t to);
@@ -42,6 +43,9 @@ struct dtr_job_options {
   bool synchronous;                      /* no thread reads ahead */
   const struct dtr_job_network *network; /* NULL: loop */
   const uint32_t *task;                  /* the one that runs here; NULL: all */
+  /* Number of a run that goes on when tasks are lost: no group is polled before the first go of
+   * dtr_job_actions. 0: it does not. */
+  uint64_t run;
 };
 
 bool dtr_job_new(const struct dtr_job_options *options, struct dtr_job_run **job,
@@ -50,7 +54,8 @@ void dtr_job_free(struct dtr_job_run *job);
 
 /* To the end, with a thread a group; signals end or report it. */
 void dtr_job_drive(struct dtr_job_run *job);
-/* What remains when all have ended: results, log and trace. Both ways of driving end with it. */
+/* What remains when all have ended: results, log and trace. Both ways of driving end with it; a run
+ * that recovers does it by itself. */
 void dtr_job_finish(struct dtr_job_run *job);
 
 /* One poll of a group; true if anything was done. */
@@ -72,6 +77,10 @@ uint32_t dtr_job_main_group(const struct dtr_job_run *job);
 /* All groups that are here end at once, and nobody is told. The thread that drives the job. */
 void dtr_job_abandon(struct dtr_job_run *job, const struct dtr_error *error);
 
+/* What recovery orders (recovery.h), for the groups that are here; `job` is their context. The
+ * thread that drives the job, which polls the recovery in `look`. */
+void dtr_job_actions(struct dtr_job_run *job, struct dtr_recovery_actions *actions);
+
 /* The bookkeeping that speaks for this process: the chief's steps, results and error; where the
  * chief is elsewhere, one with nothing but an error. */
 struct dtr_task *dtr_job_chief(struct dtr_job_run *job);
@@ -81,6 +90,8 @@ struct dtr_traffic dtr_job_traffic(const struct dtr_job_run *job, enum dtr_chann
 /* Bounded staleness: the largest lead of a client over the slowest live one. */
 int64_t dtr_job_lead(const struct dtr_job_run *job);
 const struct dtr_map *dtr_job_map(const struct dtr_job_run *job);
+uint32_t dtr_job_edges(const struct dtr_job_run *job);
+enum dtr_channel_kind dtr_job_edge_kind(const struct dtr_job_run *job, uint32_t edge);
 /* "push of replica 1 on worker/1 to the owner on ps/0". */
 void dtr_job_edge_text(const struct dtr_job_run *job, uint32_t edge, char *text, size_t size);
 void dtr_job_describe(const struct dtr_job_run *job, FILE *stream);

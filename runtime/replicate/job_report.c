@@ -126,9 +126,20 @@ static void write_memory(struct dtr_job_run *job) {
 }
 
 void dtr_job_finish(struct dtr_job_run *job) {
+  if (job->is_finished)
+    return;
+  job->is_finished = true;
   write_traffic(job);
   write_memory(job);
   dtr_task_finish(dtr_job_chief(job));
+}
+
+uint32_t dtr_job_edges(const struct dtr_job_run *job) {
+  return job->channels->count;
+}
+
+enum dtr_channel_kind dtr_job_edge_kind(const struct dtr_job_run *job, uint32_t edge) {
+  return job->channels->channels[edge].kind;
 }
 
 void dtr_job_edge_text(const struct dtr_job_run *job, uint32_t edge, char *text, size_t size) {

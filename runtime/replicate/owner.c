@@ -54,15 +54,18 @@ static int64_t most_norms(const struct dtr_owner *owner) {
   return most;
 }
 
+/* The memory of the pieces may be there already. */
 static bool allocate(struct dtr_owner *owner, struct dtr_error *error) {
   const struct dtr_replication *tables = owner->party.program->replication;
   const struct dtr_map *map = owner->party.map;
   uint32_t peers = map->replica_count > map->owner_count ? map->replica_count : map->owner_count;
   int64_t bytes = dtr_owner_bytes(map, owner->index);
-  if (!dtr_memory_check(owner->party.env, bytes, owner->party.program->name, error))
+  if (!owner->memory &&
+      !dtr_memory_check(owner->party.env, bytes, owner->party.program->name, error))
     return false;
   struct dtr_ledger *ledger = owner->party.ledger;
-  owner->memory = dtr_ledger_new(ledger, DTR_LEDGER_VARIABLES, owner->map->memory_bytes);
+  if (!owner->memory)
+    owner->memory = dtr_ledger_new(ledger, DTR_LEDGER_VARIABLES, owner->map->memory_bytes);
   owner->arena = dtr_ledger_new(ledger, DTR_LEDGER_UPDATE, tables->update_arena_bytes);
   owner->block = dtr_ledger_new(ledger, DTR_LEDGER_MESSAGES, owner->map->publish_bytes);
   owner->gather = dtr_ledger_new(ledger, DTR_LEDGER_MESSAGES, owner->map->gather_bytes);
@@ -90,12 +93,54 @@ bool dtr_owner_new(const struct dtr_party *party, uint32_t index, struct dtr_exe
   owner->map = &party->map->owners[index];
   owner->index = index;
   owner->executor = executor;
+  owner->version = -1;
   if (!allocate(owner, error)) {
     dtr_owner_free(owner);
     return false;
   }
   *made = owner;
   return true;
+}
+
+/* What was allocated before goes first: there may be no room for both. */
+static void free_all_but_values(struct dtr_owner *owner, struct dtr_relaxed **relaxed) {
+  owner->memory = NULL;
+  *relaxed = owner->relaxed;
+  owner->relaxed = NULL;
+  dtr_owner_free(owner);
+}
+
+bool dtr_owner_renew(const struct dtr_party *party, struct dtr_owner **owner,
+                     struct dtr_error *error) {
+  struct dtr_owner *made = calloc(1, sizeof *made), old = **owner;
+  struct dtr_relaxed *relaxed;
+  if (!made)
+    return dtr_error_memory(error, (int64_t)sizeof *made, "an owner");
+  free_all_but_values(*owner, &relaxed);
+  *owner = NULL;
+  made->party = *party;
+  made->map = old.map;
+  made->index = old.index;
+  made->executor = old.executor;
+  made->memory = old.memory;
+  made->version = old.version;
+  made->is_torn = old.is_torn;
+  bool good = allocate(made, error);
+  if (relaxed) {
+    if (good)
+      dtr_owner_renew_relaxed(made, relaxed);
+    old.relaxed = relaxed;
+    dtr_owner_free_relaxed(&old);
+  }
+  if (good)
+    *owner = made;
+  else
+    dtr_owner_free(made);
+  return good;
+}
+
+int64_t dtr_owner_version(const struct dtr_owner *owner) {
+  return owner->is_torn ? -1 : owner->version;
 }
 
 void dtr_owner_free(struct dtr_owner *owner) {
@@ -153,6 +198,8 @@ static void enter_publish(struct dtr_owner *owner) {
 
 /* `first`: the first values, otherwise those of an update. */
 static void enter_version(struct dtr_owner *owner, bool first) {
+  owner->version = owner->party.step;
+  owner->is_torn = false;
   if (owner->party.map->rule == DTR_RULE_ASYNC)
     dtr_owner_publish_async(owner, first);
   else if (owner->party.map->rule == DTR_RULE_BACKUP)
@@ -168,6 +215,20 @@ static bool withdraw(struct dtr_owner *owner) {
   return true;
 }
 
+/* The chief has been told so. */
+static bool holds(struct dtr_owner *owner, const struct dtr_command *command) {
+  bool same = owner->party.map->rule == DTR_RULE_ASYNC || owner->version == command->step;
+  if (dtr_owner_version(owner) >= 0 && same) {
+    if (owner->relaxed)
+      owner->relaxed->is_live = true;
+    return true;
+  }
+  dtr_error_set(&owner->party.error, DTR_STATUS_BUG,
+                "version %lld was to be gone on with, this is %lld", (long long)command->step,
+                (long long)dtr_owner_version(owner));
+  return dtr_party_fail(&owner->party);
+}
+
 static bool begin(struct dtr_owner *owner) {
   struct dtr_party *party = &owner->party;
   uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_COMMAND, owner->index, 0);
@@ -181,7 +242,7 @@ static bool begin(struct dtr_owner *owner) {
   owner->scalars = command.scalars;
   if (command.scatter)
     owner->state = DTR_OWNER_SCATTER;
-  else if (make_values(owner))
+  else if (command.live ? holds(owner, &command) : make_values(owner))
     enter_version(owner, true);
   return true;
 }
@@ -217,7 +278,8 @@ static bool publish(struct dtr_owner *owner) {
   bool progress = false;
   while (owner->next < party->map->replica_count) {
     uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_PUBLISH, owner->index, owner->next);
-    if (!dtr_party_send(party, edge, party->step, owner->block, owner->map->publish_bytes))
+    if (dtr_owner_serves(owner, owner->next) &&
+        !dtr_party_send(party, edge, party->step, owner->block, owner->map->publish_bytes))
       return progress;
     owner->next++;
     progress = true;
@@ -269,7 +331,7 @@ static bool take_command(struct dtr_owner *owner) {
   uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_COMMAND, owner->index, 0);
   int64_t step, size;
   const void *bytes;
-  if (owner->relaxed && owner->relaxed->rounds < owner->relaxed->awaited)
+  if (owner->relaxed && !dtr_owner_has_made_last(owner))
     return false;
   if (!dtr_transport_peek(party->end, edge, &step, &size) ||
       (party->map->rule != DTR_RULE_ASYNC && step > party->step) ||
@@ -282,7 +344,7 @@ static bool take_command(struct dtr_owner *owner) {
     owner->gather_step = step;
   } else if (command->kind == DTR_COMMAND_PUBLISH) {
     owner->relaxed->is_fresh_due = true;
-    owner->relaxed->awaited = party->map->client_count * (step - owner->relaxed->first);
+    owner->relaxed->last = step;
   } else if (command->kind == DTR_COMMAND_STATS) {
     send_stats(owner);
   }
@@ -364,6 +426,7 @@ static void next_phase(struct dtr_owner *owner) {
 
 static bool update(struct dtr_owner *owner) {
   struct dtr_party *party = &owner->party;
+  owner->is_torn = true;
   if (!dtr_owner_run_phase(owner)) {
     dtr_error_step(&party->error, party->step + 1);
     dtr_party_fail(party);

@@ -26,26 +26,38 @@ struct dtr_owner_run {
   uint32_t first_buffer;
 };
 
+enum dtr_presence { DTR_PRESENT, DTR_GONE, DTR_JOINING };
+struct dtr_stay {
+  enum dtr_presence presence;
+  int64_t first; /* step */
+  int64_t number;
+  int64_t next, round; /* joining: the number from when so many decisions are carried out */
+};
+
 /* Of `backup` and `async`. */
 struct dtr_relaxed {
-  char **blocks;     /* [leaf] staged; NULL: nothing */
-  uint32_t *arrived; /* [client] replicas whose contribution is staged */
-  int64_t *staged;   /* [client] last step staged completely; -1: none */
-  int64_t *report;   /* the same, as told to the arbiter */
-  int64_t *read;     /* [client] async: updates made when its version was */
-  int64_t *refused;  /* [client] last step of which a contribution was dropped */
-  bool *has;         /* [client] the decision */
-  int64_t step;      /* of the decision: the contributors' */
-  int64_t first;     /* step of the first version */
-  int64_t rounds;    /* updates made */
-  int64_t awaited;   /* async: updates that come before what the chief asks for next */
-  uint32_t turn;     /* client that is looked at first */
-  bool is_news;      /* the arbiter does not know yet */
+  char **blocks;             /* [leaf] staged; NULL: nothing */
+  uint32_t *arrived;         /* [client] replicas whose contribution is staged */
+  int64_t *staged;           /* [client] last step staged completely; -1: none */
+  struct dtr_staged *report; /* the same, as told to the arbiter */
+  int64_t *read;             /* [client] async: updates made when its version was */
+  int64_t *refused;          /* [client] last step of which a contribution was dropped */
+  bool *has;                 /* [client] the decision */
+  int64_t step;              /* of the decision: the contributors' */
+  int64_t first;             /* step of the first version */
+  int64_t rounds;            /* updates made */
+  int64_t decisions;         /* of the arbiter, carried out */
+  int64_t last;  /* async: after these steps of all comes what the chief asks for next; -1 */
+  uint32_t turn; /* client that is looked at first */
+  bool is_news;  /* the arbiter does not know yet */
   bool is_fresh_due;
+  bool is_live;     /* the first version is one that was made before */
   char **published; /* [client] async: packed, as it was read */
   char *owed;       /* [replica] async: its version is not on its way yet */
   char *before;     /* async: states before the update, packed like a version */
   struct dtr_owner_stats *stats, *stats_sent;
+  /* Tasks that were lost and come back. */
+  struct dtr_stay *stays; /* [client] */
 };
 
 struct dtr_owner {
@@ -56,6 +68,8 @@ struct dtr_owner {
   enum dtr_owner_state state;
 
   char *memory;                   /* of the pieces */
+  int64_t version;                /* that they are; -1: none yet */
+  bool is_torn;                   /* some are of the next one */
   struct dtr_contribution *table; /* the shares as a contribution block */
   struct dtr_tree *tree;          /* over all leaves */
   char *reduced;                  /* between collect and the end of the update */
@@ -87,6 +101,11 @@ bool dtr_owner_hear_chief(struct dtr_owner *owner);
 
 bool dtr_owner_new_relaxed(struct dtr_owner *owner); /* false: no memory */
 void dtr_owner_free_relaxed(struct dtr_owner *owner);
+/* What outlives a generation. */
+void dtr_owner_renew_relaxed(struct dtr_owner *owner, const struct dtr_relaxed *before);
+/* Async: all steps that come before what the chief asks for next are made. */
+bool dtr_owner_has_made_last(const struct dtr_owner *owner);
+bool dtr_owner_serves(const struct dtr_owner *owner, uint32_t replica);
 bool dtr_owner_collect_relaxed(struct dtr_owner *owner);
 void dtr_owner_publish_async(struct dtr_owner *owner, bool first);
 /* Sends versions that are due. */

@@ -24,10 +24,12 @@ bool dtr_owner_new_relaxed(struct dtr_owner *owner) {
   r->published = calloc(clients + 1, sizeof *r->published);
   r->owed = calloc((size_t)map->replica_count + 1, sizeof *r->owed);
   r->before = dtr_ledger_new(owner->party.ledger, DTR_LEDGER_MESSAGES, owner->map->publish_bytes);
+  r->stays = calloc(clients + 1, sizeof *r->stays);
+  r->last = -1;
   r->stats = calloc(1, (size_t)dtr_owner_stats_bytes(map));
   r->stats_sent = calloc(1, (size_t)dtr_owner_stats_bytes(map));
   if (!r->blocks || !r->arrived || !r->staged || !r->report || !r->read || !r->refused || !r->has ||
-      !r->published || !r->owed || !r->before || !r->stats || !r->stats_sent)
+      !r->published || !r->owed || !r->before || !r->stays || !r->stats || !r->stats_sent)
     return false;
   for (size_t c = 0; c < clients; c++) {
     r->staged[c] = r->refused[c] = -1;
@@ -57,9 +59,17 @@ void dtr_owner_free_relaxed(struct dtr_owner *owner) {
   free(r->has);
   free(r->published);
   free(r->owed);
+  free(r->stays);
   free(r->stats);
   free(r->stats_sent);
   free(r);
+}
+
+void dtr_owner_renew_relaxed(struct dtr_owner *owner, const struct dtr_relaxed *before) {
+  struct dtr_relaxed *r = owner->relaxed;
+  memcpy(r->stats, before->stats, (size_t)dtr_owner_stats_bytes(owner->party.map));
+  r->first = before->first;
+  r->rounds = before->rounds;
 }
 
 /* ---- staging ---- */
@@ -68,7 +78,7 @@ void dtr_owner_free_relaxed(struct dtr_owner *owner) {
 static bool is_free(struct dtr_owner *owner, uint32_t client) {
   const struct dtr_client_map *c = &owner->party.map->clients[client];
   for (uint32_t r = c->first_replica; r < c->first_replica + c->replica_count; r++)
-    if (owner->relaxed->owed[r] == 1 ||
+    if (owner->relaxed->owed[r] ||
         !dtr_party_is_sent(&owner->party, dtr_channel(owner->party.channels, DTR_CHANNEL_PUBLISH,
                                                       owner->index, r)))
       return false;
@@ -122,7 +132,8 @@ static bool take_push(struct dtr_owner *owner, uint32_t replica) {
   /* A contribution may overtake the receipt of the version that it was made with. */
   bool waits = r->arrived[client] == party->map->clients[client].replica_count ||
                (!backup && !is_free(owner, client));
-  if (!dtr_transport_peek(party->end, edge, &step, &size) || (backup && step > party->step) ||
+  if (r->stays[client].presence != DTR_PRESENT ||
+      !dtr_transport_peek(party->end, edge, &step, &size) || (backup && step > party->step) ||
       (!backup && waits) || !dtr_party_receive(party, edge, step, size, &bytes))
     return false;
   if (backup ? step == party->step : step > r->staged[client])
@@ -140,7 +151,8 @@ static bool report(struct dtr_owner *owner) {
   bool arbitrated = party->map->rule == DTR_RULE_BACKUP || party->map->is_ordered;
   if (!arbitrated || !r->is_news || !dtr_party_is_sent(party, edge))
     return false;
-  memcpy(r->report, r->staged, party->map->client_count * sizeof *r->report);
+  for (uint32_t c = 0; c < party->map->client_count; c++)
+    r->report[c] = (struct dtr_staged){.step = r->staged[c], .stay = r->stays[c].number};
   r->is_news = !dtr_party_send(party, edge, 0, r->report, dtr_channel_bytes(party->channels, edge));
   return !r->is_news;
 }
@@ -157,6 +169,7 @@ static bool hear_arbiter(struct dtr_owner *owner) {
   const struct dtr_decision *decision = bytes;
   memcpy(owner->relaxed->has, decision->has, party->map->client_count * sizeof(bool));
   owner->relaxed->step = decision->step;
+  owner->relaxed->decisions++;
   dtr_party_release(party, edge);
   return true;
 }
@@ -253,10 +266,92 @@ static void begin_update(struct dtr_owner *owner) {
   owner->state = DTR_OWNER_UPDATE;
 }
 
+/* ---- tasks that are lost and come back ---- */
+
+static void owe(struct dtr_owner *owner, uint32_t client) {
+  const struct dtr_client_map *c = &owner->party.map->clients[client];
+  for (uint32_t r = c->first_replica; r < c->first_replica + c->replica_count; r++)
+    owner->relaxed->owed[r] = 1;
+}
+
+static void count_lost(struct dtr_owner *owner, uint32_t client) {
+  owner->relaxed->stats->dropped[owner->party.map->client_count + client]++;
+}
+
+/* A contribution that is whole here is whole everywhere, or dropped when the client is back. */
+void dtr_owner_drop(struct dtr_owner *owner, uint32_t client) {
+  struct dtr_relaxed *r = owner->relaxed;
+  const struct dtr_client_map *c = &owner->party.map->clients[client];
+  r->stays[client].presence = DTR_GONE;
+  if (r->arrived[client] < c->replica_count) {
+    if (r->arrived[client] > 0)
+      count_lost(owner, client);
+    unstage(owner, client);
+  }
+  for (uint32_t replica = c->first_replica; replica < c->first_replica + c->replica_count;
+       replica++)
+    r->owed[replica] = 0;
+}
+
+void dtr_owner_join(struct dtr_owner *owner, uint32_t client, int64_t step, int64_t round,
+                    int64_t stay) {
+  struct dtr_stay *it = &owner->relaxed->stays[client];
+  it->presence = DTR_JOINING; /* what is staged is of the stay before */
+  it->first = step;
+  it->next = stay;
+  it->round = round;
+}
+
+static void prepare(struct dtr_owner *owner, uint32_t client);
+
+/* Decisions from before may name what the client had staged then. */
+static bool begin_stay(struct dtr_owner *owner, uint32_t client) {
+  const struct dtr_map *map = owner->party.map;
+  struct dtr_relaxed *r = owner->relaxed;
+  bool arbitrated = map->rule == DTR_RULE_BACKUP || map->is_ordered;
+  if (arbitrated ? r->decisions < r->stays[client].round : r->arrived[client] > 0)
+    return false;
+  if (r->arrived[client] > 0)
+    count_lost(owner, client);
+  unstage(owner, client);
+  r->staged[client] = r->refused[client] = -1;
+  r->stays[client].presence = DTR_PRESENT;
+  r->stays[client].number = r->stays[client].next;
+  r->is_news = true;
+  if (map->rule == DTR_RULE_ASYNC)
+    prepare(owner, client);
+  else
+    owe(owner, client);
+  return true;
+}
+
+bool dtr_owner_serves(const struct dtr_owner *owner, uint32_t replica) {
+  return !owner->relaxed ||
+         owner->relaxed->stays[owner->party.map->replicas[replica].client].presence == DTR_PRESENT;
+}
+
+/* Of a client that was lost, nothing more is awaited than what has come. */
+bool dtr_owner_has_made_last(const struct dtr_owner *owner) {
+  const struct dtr_relaxed *r = owner->relaxed;
+  for (uint32_t c = 0; r->last >= 0 && c < owner->party.map->client_count; c++) {
+    const struct dtr_stay *stay = &r->stays[c];
+    bool is_made = r->staged[c] >= r->last - 1 && r->arrived[c] == 0;
+    if (stay->presence == DTR_JOINING ||
+        (stay->presence == DTR_PRESENT && stay->first < r->last && !is_made))
+      return false;
+  }
+  return true;
+}
+
+/* ---- a poll ---- */
+
 bool dtr_owner_collect_relaxed(struct dtr_owner *owner) {
   struct dtr_party *party = &owner->party;
   bool progress = dtr_owner_hear_chief(owner);
   bool arbitrated = party->map->rule == DTR_RULE_BACKUP || party->map->is_ordered;
+  for (uint32_t c = 0; c < party->map->client_count; c++)
+    if (owner->relaxed->stays[c].presence == DTR_JOINING)
+      progress = begin_stay(owner, c) || progress;
   progress = dtr_owner_pay(owner) || progress;
   for (uint32_t r = 0; r < party->map->replica_count && !party->is_failed; r++)
     progress = take_push(owner, r) || progress;
@@ -326,12 +421,6 @@ static void add_states(struct dtr_owner *owner, const char *read) {
   }
 }
 
-static void owe(struct dtr_owner *owner, uint32_t client) {
-  const struct dtr_client_map *c = &owner->party.map->clients[client];
-  for (uint32_t r = c->first_replica; r < c->first_replica + c->replica_count; r++)
-    owner->relaxed->owed[r] = 1;
-}
-
 static void prepare(struct dtr_owner *owner, uint32_t client) {
   dtr_owner_pack(owner, owner->relaxed->published[client]);
   owner->relaxed->read[client] = owner->relaxed->rounds;
@@ -342,17 +431,17 @@ bool dtr_owner_pay(struct dtr_owner *owner) {
   struct dtr_party *party = &owner->party;
   struct dtr_relaxed *relaxed = owner->relaxed;
   bool progress = false;
-  if (party->map->rule != DTR_RULE_ASYNC)
-    return false;
-  if (relaxed->is_fresh_due && relaxed->rounds >= relaxed->awaited && is_free(owner, 0)) {
+  if (relaxed->is_fresh_due && dtr_owner_has_made_last(owner) && is_free(owner, 0)) {
     prepare(owner, 0);
     relaxed->is_fresh_due = false;
   }
   for (uint32_t r = 0; r < party->map->replica_count; r++) {
     uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_PUBLISH, owner->index, r);
-    if (relaxed->owed[r] == 0 || !dtr_party_send(party, edge, relaxed->rounds,
-                                                 relaxed->published[party->map->replicas[r].client],
-                                                 owner->map->publish_bytes))
+    bool async = party->map->rule == DTR_RULE_ASYNC;
+    if (!relaxed->owed[r] ||
+        !dtr_party_send(party, edge, async ? relaxed->rounds : party->step,
+                        async ? relaxed->published[party->map->replicas[r].client] : owner->block,
+                        owner->map->publish_bytes))
       continue;
     relaxed->owed[r] = 0;
     progress = true;
@@ -364,14 +453,18 @@ bool dtr_owner_pay(struct dtr_owner *owner) {
 void dtr_owner_publish_async(struct dtr_owner *owner, bool first) {
   const struct dtr_map *map = owner->party.map;
   struct dtr_relaxed *r = owner->relaxed;
-  if (first)
+  if (first && !r->is_live) {
     r->first = owner->party.step;
+    r->rounds = 0;
+  }
+  for (uint32_t c = 0; first && c < map->client_count; c++)
+    r->stays[c].first = owner->party.step;
   for (uint32_t c = 0; c < map->client_count; c++)
     if (!first && r->has[c])
       add_states(owner, r->published[c]);
   r->rounds += !first;
   for (uint32_t c = 0; c < map->client_count; c++)
-    if (first || r->has[c])
+    if ((first || r->has[c]) && r->stays[c].presence == DTR_PRESENT)
       prepare(owner, c);
   owner->state = DTR_OWNER_COLLECT;
 }

@@ -41,7 +41,9 @@ enum dtr_command_kind {
 struct dtr_command {
   enum dtr_command_kind kind;
   int64_t step;
-  bool scatter; /* values come from the chief; otherwise the owner makes the initial ones */
+  bool scatter;  /* values come from the chief; otherwise the owner makes the initial ones, or */
+  bool live;     /* goes on with those that it holds */
+  bool evaluate; /* to clients: an evaluation comes first */
   struct dtr_scalars scalars;
 };
 
@@ -59,11 +61,17 @@ enum { DTR_AGES = 64 };
 /* What a relaxed rule has cost, as owner 0 saw it. */
 struct dtr_owner_stats {
   int64_t ages[DTR_AGES]; /* updates by age; the last one: that and more */
-  int64_t dropped[];      /* contributions by client */
+  int64_t dropped[];      /* contributions by client, late ones; then those of lost tasks */
 };
 static inline int64_t dtr_owner_stats_bytes(const struct dtr_map *map) {
-  return (int64_t)(sizeof(struct dtr_owner_stats) + map->client_count * sizeof(int64_t));
+  return (int64_t)(sizeof(struct dtr_owner_stats) + 2 * map->client_count * sizeof(int64_t));
 }
+
+/* What an owner has staged of a client: the last whole step, and of which stay in the run. */
+struct dtr_staged {
+  int64_t step; /* -1: none */
+  int64_t stay; /* generation in which the client joined; 0: from the beginning */
+};
 
 /* What a replica found wrong; its client, which has the data, puts it into words. */
 struct dtr_fault_report {

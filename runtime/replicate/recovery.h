@@ -34,7 +34,9 @@ bool dtr_deadlines_parse(const char *text, struct dtr_deadlines *deadlines,
 enum dtr_recovery_source {
   DTR_RECOVERY_BEGINNING,  /* first values, as the flags of the run say */
   DTR_RECOVERY_CHECKPOINT, /* the newest good one of this run; the beginning if there is none */
-  DTR_RECOVERY_LIVE        /* what the owners hold */
+  DTR_RECOVERY_LIVE,       /* what the owners hold */
+  DTR_RECOVERY_JOINING,    /* only this task begins: the others are under way */
+  DTR_RECOVERY_SOURCES
 };
 
 /* What failures have cost so far. */
@@ -50,11 +52,11 @@ struct dtr_recovery_costs {
 /* ---- messages ---- */
 
 enum dtr_recovery_kind {
-  DTR_RECOVERY_REPORT,   /* to the chief: stands still; `state` */
+  DTR_RECOVERY_REPORT,   /* to the chief: stands still, as stop number `round` said; `state` */
   DTR_RECOVERY_LOST,     /* to the chief: has lost `task` */
   DTR_RECOVERY_ADMITTED, /* to the chief, from the arbiter's task: `task` may join at step, round */
   DTR_RECOVERY_ENDED,    /* to the chief */
-  DTR_RECOVERY_STOP,     /* from the chief: the generation is over */
+  DTR_RECOVERY_STOP,     /* from the chief: stand still and report; `task` was lost */
   DTR_RECOVERY_GO,       /* from the chief: `generation` begins at `step` from `source` */
   DTR_RECOVERY_DROP,     /* from the chief, relaxed rules: the others go on without `task` */
   DTR_RECOVERY_ADMIT,    /* from the chief to the arbiter's task: `task` is back */
@@ -67,16 +69,15 @@ enum dtr_recovery_kind {
 struct dtr_recovery_state {
   bool has_owners, is_live; /* live: all its owners hold whole versions ... */
   int64_t low, high;        /* ... these */
-  int64_t client_step;      /* of its client: the step it would make next; -1: none */
+  int64_t client_step;      /* of its client: steps it has made; -1: none */
   int64_t refused;          /* messages of dead generations that it has refused */
 };
 
 struct dtr_recovery_message {
   enum dtr_recovery_kind kind;
-  uint64_t run; /* 0: the sender takes part in none yet */
-  uint64_t incarnation;
-  uint32_t generation; /* of the sender's report (0: none yet), or of the order */
-  uint32_t task;       /* that the message is about */
+  uint64_t incarnation; /* lost: of `task` */
+  uint32_t generation;  /* of the sender's report (0: none yet), or of the order */
+  uint32_t task;        /* that the message is about, or DTR_NONE */
   enum dtr_recovery_source source;
   int64_t step, round;
   struct dtr_recovery_state state;
@@ -93,8 +94,8 @@ bool dtr_recovery_unpack(const char *bytes, size_t size, struct dtr_recovery_mes
 
 /* ---- orders ---- */
 
-/* What the driver's task does. All but hold, is_held, is_ending and note are called while it is
- * held. */
+/* What the driver's task does. All but hold, is_held, ending and note are called while it is held,
+ * as it is from the beginning until the first `go`. */
 struct dtr_recovery_actions {
   void *context;
   /* From now on no group of this task is polled. */
@@ -104,17 +105,21 @@ struct dtr_recovery_actions {
   void (*report)(void *context, struct dtr_recovery_state *state);
   /* Who waits for `task`; "": nobody. Returns the step. */
   int64_t (*waiting)(void *context, uint32_t task, char *text, size_t size);
-  /* Every end of this task on every edge is reset to the generation, and all parties are made anew;
-   * the driver releases. The chief's: `source` and `step` become what was loaded. False: no. */
+  /* Every end of this task on every edge is reset to the generation, and all parties are made anew.
+   * The chief's: first values are loaded, and `source` and `step` become what they were loaded
+   * from. */
   bool (*go)(void *context, struct dtr_recovery_message *order, struct dtr_error *error);
   /* Relaxed rules. Edges with `task` are reset to the generation; its clients leave the clock. */
   void (*drop)(void *context, uint32_t task, uint32_t generation);
-  void (*admit)(void *context, uint32_t task, int64_t *step, int64_t *round);
+  /* The arbiter's: where the task may begin, and how many decisions were made without it. */
+  void (*admit)(void *context, uint32_t task, uint32_t generation, int64_t *step, int64_t *round);
+  /* Edges with the task are reset to the generation; its clients count again. */
   void (*join)(void *context, const struct dtr_recovery_message *order);
   /* The parties of this task end; `error` not set: well. */
   void (*end)(void *context, const struct dtr_error *error);
-  /* The chief's client has all it needs from others: nobody's loss matters any more. */
-  bool (*is_ending)(void *context);
+  /* The chief's: its client has all it needs from others, and what remains has been done, so that
+   * nobody's loss matters any more. The error of the run, which may be unset. NULL: not yet. */
+  const struct dtr_error *(*ending)(void *context, const struct dtr_recovery_costs *costs);
   /* For the user: "worker/1 was lost; ..., waiting for its return". Chief only. */
   void (*note)(void *context, const char *text);
 };
@@ -124,7 +129,6 @@ struct dtr_recovery_actions {
 struct dtr_recovery_options {
   const struct dtr_map *map;
   uint32_t task;        /* this one */
-  uint64_t run;         /* of all tasks of the run, not 0, the same after a restart */
   uint64_t incarnation; /* of this start of the task, from 1 */
   struct dtr_deadlines deadlines;
   const struct dtr_recovery_actions *actions;
@@ -160,8 +164,13 @@ int64_t dtr_recovery_poll(struct dtr_recovery *recovery, int64_t now);
 bool dtr_recovery_is_over(const struct dtr_recovery *recovery);
 /* Why, if not well; status PEER_LOST (exit status 3) when a task has not come back in time. */
 const struct dtr_error *dtr_recovery_error(const struct dtr_recovery *recovery);
+/* The chief's: the last loss that stopped all, and who waited for the task, on which edge, in which
+ * step; "": none. */
+const char *dtr_recovery_loss(const struct dtr_recovery *recovery);
 const struct dtr_recovery_costs *dtr_recovery_costs(const struct dtr_recovery *recovery);
 uint32_t dtr_recovery_generation(const struct dtr_recovery *recovery);
+/* No group of the task is polled, until the chief says go. */
+bool dtr_recovery_is_standing(const struct dtr_recovery *recovery);
 /* "generation 3: waits for ps/0 to return, 12.0 s of 60 s": for SIGUSR1. */
 void dtr_recovery_describe(const struct dtr_recovery *recovery, int64_t now, char *text,
                            size_t size);

@@ -19,7 +19,7 @@ static bool add_word(const char *word, size_t length, uint32_t *faults, struct d
   if (length == 3 && memcmp(word, "all", 3) == 0) {
     *faults |= (1u << DTR_SIM_FAULTS) - 1;
     *faults &= ~(1u << DTR_SIM_FAULT_BIT_DISK_ERRORS | 1u << DTR_SIM_FAULT_BIT_LOSE |
-                 1u << DTR_SIM_FAULT_BIT_SLOW_LAST);
+                 1u << DTR_SIM_FAULT_BIT_SLOW_LAST | 1u << DTR_SIM_FAULT_BIT_GONE);
     return true;
   }
   for (uint32_t i = 0; i < DTR_SIM_FAULTS; i++) {
@@ -113,6 +113,38 @@ static void make_disk(struct dtr_sim_random *random, uint32_t faults,
   }
 }
 
+static struct dtr_sim_crash a_crash(struct dtr_sim_random *random, uint32_t tasks, int64_t steps) {
+  struct dtr_sim_crash crash = {.task = (uint32_t)dtr_sim_random_below(random, tasks),
+                                .step = dtr_sim_random_below(random, steps + 1),
+                                .polls = dtr_sim_random_below(random, 40 * (int64_t)tasks)};
+  crash.detection = dtr_sim_random_below(random, dtr_sim_second);
+  crash.return_time = spread(random, DTR_SIM_MILLISECOND, 20 * dtr_sim_second);
+  return crash;
+}
+
+/* One in three runs has a crash in a call to the disk, one in two crashes follows another closely.
+ */
+static void make_crashes(struct dtr_sim_random *random, uint32_t tasks, int64_t steps,
+                         struct dtr_sim_scenario *scenario) {
+  scenario->crash_count = 1;
+  while (scenario->crash_count < DTR_SIM_CRASHES && dtr_sim_random_below(random, 2) == 0)
+    scenario->crash_count++;
+  for (uint32_t i = 0; i < scenario->crash_count; i++) {
+    scenario->crashes[i] = a_crash(random, tasks, steps);
+    if (i > 0)
+      scenario->crashes[i].in_recovery = dtr_sim_random_below(random, 2) == 0;
+  }
+  if (dtr_sim_random_below(random, 3) == 0)
+    scenario->crashes[0].at_call = 1 + dtr_sim_random_below(random, 200);
+}
+
+static void make_loss(struct dtr_sim_random *random, uint32_t tasks, int64_t steps,
+                      struct dtr_sim_scenario *scenario) {
+  uint32_t at = scenario->crash_count < DTR_SIM_CRASHES ? scenario->crash_count++ : 1;
+  scenario->crashes[at] = a_crash(random, tasks, steps);
+  scenario->crashes[at].return_time = -1;
+}
+
 void dtr_sim_scenario_make(uint64_t seed, uint32_t faults, uint32_t tasks, int64_t steps,
                            struct dtr_sim_scenario *scenario) {
   struct dtr_sim_random random = dtr_sim_random_make(seed, PURPOSE);
@@ -120,18 +152,13 @@ void dtr_sim_scenario_make(uint64_t seed, uint32_t faults, uint32_t tasks, int64
   make_network(&random, faults, tasks, scenario);
   make_disk(&random, faults, &scenario->disk);
   scenario->compute = spread(&random, 10 * DTR_SIM_MICROSECOND, 3 * DTR_SIM_MILLISECOND);
-  scenario->slow_task = scenario->crash_task = DTR_SIM_ANY;
+  scenario->slow_task = DTR_SIM_ANY;
   if (DTR_SIM_HAS(faults, SLOW))
     scenario->slow_task = (uint32_t)dtr_sim_random_below(&random, tasks);
   if (DTR_SIM_HAS(faults, SLOW_LAST))
     scenario->slow_task = tasks - 1;
-  if (!DTR_SIM_HAS(faults, CRASH))
-    return;
-  scenario->crash_task = (uint32_t)dtr_sim_random_below(&random, tasks);
-  scenario->crash_step = dtr_sim_random_below(&random, steps + 1);
-  if (dtr_sim_random_below(&random, 3) == 0)
-    scenario->crash_call = 1 + dtr_sim_random_below(&random, 200);
-  scenario->crash_polls = dtr_sim_random_below(&random, 40 * (int64_t)tasks);
-  scenario->detection = dtr_sim_random_below(&random, dtr_sim_second);
-  scenario->return_time = spread(&random, DTR_SIM_MILLISECOND, 20 * dtr_sim_second);
+  if (DTR_SIM_HAS(faults, CRASH))
+    make_crashes(&random, tasks, steps, scenario);
+  if (DTR_SIM_HAS(faults, GONE))
+    make_loss(&random, tasks, steps, scenario);
 }

@@ -10,6 +10,7 @@
 #define DTR_SIM_H
 
 #include "runtime/flags.h"
+#include "runtime/replicate/recovery.h"
 #include "runtime/sim/env_sim.h"
 #include "runtime/sim/transport_sim.h"
 
@@ -38,19 +39,22 @@ struct dtr_sim_options {
 enum { DTR_SIM_DIGEST = 65 };
 
 enum dtr_sim_outcome {
-  DTR_SIM_DONE,   /* the job ended well; `digest` is of what it saved */
-  DTR_SIM_FAILED, /* the job ended with `error` */
-  DTR_SIM_WRONG   /* it did what must not happen: `error` says what, on several lines */
+  DTR_SIM_DONE,    /* the job ended well; `digest` is of what it saved */
+  DTR_SIM_FAILED,  /* the job ended with `error` */
+  DTR_SIM_RUNNING, /* not yet decided */
+  DTR_SIM_WRONG    /* it did what must not happen: `error` says what, on several lines */
 };
 
 struct dtr_sim_result {
   enum dtr_sim_outcome outcome;
   struct dtr_error error;
   char digest[DTR_SIM_DIGEST]; /* SHA-256 of the file, as text */
-  char loss[160];              /* the task that died, and where the run stood; "": none */
+  char loss[1024];             /* the last loss that stopped all, as the chief told it; "": none */
   int64_t virtual_time, polls, restarts;
-  int64_t lead;      /* steps that a client was ahead of the slowest, at most */
-  int64_t stop_time; /* ns from the crash until the last task had stopped */
+  int64_t crashes, needed_crashes; /* needed: of tasks that the others cannot do without */
+  int64_t lead;                    /* steps that a client was ahead of the slowest, at most */
+  int64_t stop_time;               /* ns from a crash until the last task stood still, at most */
+  struct dtr_recovery_costs costs;
   struct dtr_sim_net_counts net;
   struct dtr_sim_disk_counts disk;
 };

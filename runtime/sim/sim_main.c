@@ -13,7 +13,8 @@ struct range {
 };
 
 struct totals {
-  int64_t seeds, bad, failed, restarts, polls, virtual_time;
+  int64_t seeds, bad, failed, crashes, restarts, polls, virtual_time;
+  int64_t stops, steps_again;
   int64_t stop_time, lead; /* the longest */
   struct dtr_sim_net_counts net;
   struct dtr_sim_disk_counts disk;
@@ -79,6 +80,9 @@ static bool judge(const struct range *range, const struct dtr_sim_result *result
   if (result->outcome == DTR_SIM_WRONG)
     return false;
   totals->failed++;
+  if (DTR_SIM_HAS(range->faults, GONE) &&
+      (result->error.status == DTR_STATUS_PEER_LOST || result->error.status == DTR_STATUS_DEADLINE))
+    return true;
   return DTR_SIM_HAS(range->faults, DISK_ERRORS) &&
          (result->error.status == DTR_STATUS_IO || result->error.status == DTR_STATUS_CHECKPOINT ||
           result->error.status == DTR_STATUS_DATA);
@@ -86,7 +90,10 @@ static bool judge(const struct range *range, const struct dtr_sim_result *result
 
 static void count(const struct dtr_sim_result *result, struct totals *totals) {
   totals->seeds++;
+  totals->crashes += result->crashes;
   totals->restarts += result->restarts;
+  totals->stops += result->costs.stops;
+  totals->steps_again += result->costs.steps_again;
   totals->polls += result->polls;
   totals->virtual_time += result->virtual_time;
   if (result->stop_time > totals->stop_time)
@@ -99,6 +106,7 @@ static void count(const struct dtr_sim_result *result, struct totals *totals) {
   totals->net.duplicates += result->net.duplicates;
   totals->net.held += result->net.held;
   totals->net.lost += result->net.lost;
+  totals->net.refused += result->net.refused;
   totals->disk.calls += result->disk.calls;
   totals->disk.failures += result->disk.failures;
   totals->disk.short_transfers += result->disk.short_transfers;
@@ -115,15 +123,19 @@ static void show(const struct range *range, const struct totals *totals) {
   printf("%lld seeds, %lld wrong, %lld failed; %lld polls, %.3f s of virtual time\n",
          (long long)totals->seeds, (long long)totals->bad, (long long)totals->failed,
          (long long)totals->polls, (double)totals->virtual_time * 1e-9);
-  printf("network: %lld messages, %lld stalled, %lld held, %lld broken, %lld copies, %lld lost\n",
+  printf("network: %lld messages, %lld stalled, %lld held, %lld broken, %lld copies, %lld lost, "
+         "%lld refused\n",
          (long long)net->messages, (long long)net->stalled, (long long)net->held,
-         (long long)net->broken, (long long)net->duplicates, (long long)net->lost);
+         (long long)net->broken, (long long)net->duplicates, (long long)net->lost,
+         (long long)net->refused);
   printf("disk: %lld calls, %lld failed, %lld short, %lld crashes, %lld lost, %lld torn\n",
          (long long)disk->calls, (long long)disk->failures, (long long)disk->short_transfers,
          (long long)disk->crashes, (long long)disk->lost, (long long)disk->torn);
-  if (totals->restarts > 0)
-    printf("tasks: %lld died and came back; the others had stopped after %.3f s at most\n",
-           (long long)totals->restarts, (double)totals->stop_time * 1e-9);
+  if (totals->crashes > 0)
+    printf("tasks: %lld died, %lld came back; all stopped %lld times, after %.3f s at most; %lld "
+           "steps made again\n",
+           (long long)totals->crashes, (long long)totals->restarts, (long long)totals->stops,
+           (double)totals->stop_time * 1e-9, (long long)totals->steps_again);
   if (totals->lead > 0)
     printf("lead: %lld steps at most\n", (long long)totals->lead);
   if (totals->digest[0] && !range->is_relaxed)
@@ -155,7 +167,7 @@ int dtr_sim_main(const struct dtr_program *program, const struct dtr_flags *flag
     dtr_sim_run(&options, &result);
     count(&result, &totals);
     if (options.echo && result.loss[0])
-      printf("died: %s\n", result.loss);
+      printf("lost: %s\n", result.loss);
     if (!judge(&range, &result, seed, &totals, text, sizeof text)) {
       totals.bad++;
       complain(program, &range, seed, text, flags);

@@ -20,6 +20,9 @@ struct message {
   struct dtr_traffic traffic;
   uint32_t generation;                     /* of the message */
   uint32_t from_generation, to_generation; /* of the edge's ends */
+  bool is_once;
+  uint32_t taken_generation; /* of the last one that was taken */
+  int64_t taken_step;
 };
 
 struct event {
@@ -47,7 +50,7 @@ struct dtr_sim_net {
   struct dtr_sim_world *world;
   const struct dtr_sim_network *network;
   uint32_t end_count, edge_count;
-  const struct dtr_edge *edges;
+  struct dtr_edge *edges;
   struct message *messages;
   struct end *ends;
   struct line *lines; /* [from task, to task] */
@@ -150,21 +153,27 @@ static bool parts(const struct dtr_sim_partition *partition, uint32_t a, uint32_
 }
 
 /* Partitions may follow one another, in any order. */
-static int64_t hold(struct dtr_sim_net *net, uint32_t from, uint32_t to, int64_t time) {
-  bool again = true, held = false;
+int64_t dtr_sim_network_hold(const struct dtr_sim_network *network, uint32_t from, uint32_t to,
+                             int64_t time) {
+  bool again = true;
   while (again) {
     again = false;
-    for (uint32_t i = 0; i < net->network->partition_count; i++) {
-      const struct dtr_sim_partition *partition = &net->network->partitions[i];
+    for (uint32_t i = 0; i < network->partition_count; i++) {
+      const struct dtr_sim_partition *partition = &network->partitions[i];
       if (time < partition->from || time >= partition->until ||
           (!parts(partition, from, to) && !parts(partition, to, from)))
         continue;
       time = partition->until;
-      again = held = true;
+      again = true;
     }
   }
-  net->counts.held += held;
   return time;
+}
+
+static int64_t hold(struct dtr_sim_net *net, uint32_t from, uint32_t to, int64_t time) {
+  int64_t through = dtr_sim_network_hold(net->network, from, to, time);
+  net->counts.held += through != time;
+  return through;
 }
 
 static int64_t pass_line(struct dtr_sim_net *net, uint32_t from, uint32_t to, int64_t size) {
@@ -293,7 +302,30 @@ void dtr_sim_net_crash(struct dtr_sim_net *net, uint32_t task) {
   }
 }
 
+void dtr_sim_net_return(struct dtr_sim_net *net, uint32_t task) {
+  for (uint32_t i = 0; i < net->end_count; i++)
+    if (net->ends[i].task == task)
+      net->ends[i].is_gone = false;
+}
+
+void dtr_sim_net_take_once(struct dtr_sim_net *net, uint32_t edge) {
+  net->messages[edge].is_once = true;
+  net->messages[edge].taken_step = -1;
+}
+
 /* ---- the row ---- */
+
+static void look_at_step(struct dtr_sim_net *net, uint32_t edge) {
+  struct message *message = &net->messages[edge];
+  bool grows = message->generation != message->taken_generation
+                   ? message->generation > message->taken_generation
+                   : message->step > message->taken_step;
+  if (message->is_once && !grows)
+    violate(net, edge, "step %lld of generation %u is taken twice, or after a later one",
+            (long long)message->step, message->generation);
+  message->taken_generation = message->generation;
+  message->taken_step = message->step;
+}
 
 static enum dtr_transfer sim_send(void *self, uint32_t edge, int64_t step, const void *bytes,
                                   int64_t size, struct dtr_error *error) {
@@ -360,6 +392,7 @@ static enum dtr_transfer sim_receive(void *self, uint32_t edge, int64_t step, in
     return DTR_TRANSFER_REFUSED;
   }
   message->passage = TAKEN;
+  look_at_step(net, edge);
   *bytes = message->copy;
   return DTR_TRANSFER_DONE;
 }
@@ -491,12 +524,14 @@ static const struct dtr_transport_row row = {.name = "sim",
 
 /* ---- start and end ---- */
 
-static bool allocate(struct dtr_sim_net *net) {
+static bool allocate(struct dtr_sim_net *net, const struct dtr_edge *edges) {
+  net->edges = calloc((size_t)net->edge_count + 1, sizeof *net->edges);
   net->messages = calloc((size_t)net->edge_count + 1, sizeof *net->messages);
   net->ends = calloc((size_t)net->end_count + 1, sizeof *net->ends);
   net->lines = calloc((size_t)net->task_count * net->task_count + 1, sizeof *net->lines);
-  if (!net->messages || !net->ends || !net->lines)
+  if (!net->edges || !net->messages || !net->ends || !net->lines)
     return false;
+  memcpy(net->edges, edges, net->edge_count * sizeof *edges);
   for (uint32_t i = 0; i < net->edge_count; i++) {
     net->messages[i].copy = malloc((size_t)net->edges[i].bytes + 1);
     if (!net->messages[i].copy)
@@ -520,12 +555,11 @@ bool dtr_sim_net_new(struct dtr_sim_world *world, const struct dtr_sim_network *
   made->network = network;
   made->end_count = ends;
   made->edge_count = edge_count;
-  made->edges = edges;
   made->random = dtr_sim_random_make(world->seed, PURPOSE);
   for (uint32_t i = 0; i < ends; i++)
     if (tasks[i] >= made->task_count)
       made->task_count = tasks[i] + 1;
-  if (!allocate(made)) {
+  if (!allocate(made, edges)) {
     dtr_sim_net_free(made);
     return dtr_error_memory(error, edge_count, "the simulated network");
   }
@@ -541,6 +575,7 @@ void dtr_sim_net_free(struct dtr_sim_net *net) {
   for (uint32_t i = 0; net->messages && i < net->edge_count; i++)
     free(net->messages[i].copy);
   free(net->messages);
+  free(net->edges);
   free(net->ends);
   free(net->lines);
   free(net->heap);

@@ -3,7 +3,7 @@
  * Purpose: every message is delivered exactly once, whatever happens to it on the way, or not at
  * all when one of its tasks has crashed. The receiver gets a copy that is poisoned when it is given
  * back, and the sender's bytes are compared with what they were: who breaks the rules of
- * runtime/transport.h is named. Ownership: owns the messages; borrows world, edges and tasks.
+ * runtime/transport.h is named. Ownership: owns the messages; borrows the world.
  * Threads: one.
  *
  * An edge goes through: free -> under way -> arrived -> taken -> (its return is under way) -> free.
@@ -56,9 +56,17 @@ void dtr_sim_net_advance(struct dtr_sim_net *net);
 /* Whether something has happened to `end` since this was asked last. */
 bool dtr_sim_net_take_event(struct dtr_sim_net *net, uint32_t end);
 
+/* When a message from task `from` to task `to` that is ready at `time` gets through. */
+int64_t dtr_sim_network_hold(const struct dtr_sim_network *network, uint32_t from, uint32_t to,
+                             int64_t time);
+/* No message of this edge may be taken twice: (generation, step) only grow. */
+void dtr_sim_net_take_once(struct dtr_sim_net *net, uint32_t edge);
+
 /* The task is gone: what is under way from or to it is lost or delivered by the seed; what is sent
  * to it from now on vanishes. */
 void dtr_sim_net_crash(struct dtr_sim_net *net, uint32_t task);
+/* It is back. */
+void dtr_sim_net_return(struct dtr_sim_net *net, uint32_t task);
 
 struct dtr_sim_net_counts dtr_sim_net_counts(const struct dtr_sim_net *net);
 /* What somebody did against the rules, the first time; "": nothing. */

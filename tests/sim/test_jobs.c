@@ -58,7 +58,7 @@ static void every_seed_has_the_bits_of_one_device(void **state) {
     for (uint64_t seed = 1; seed <= 15; seed++) {
       struct dtr_sim_result result = simulate(&options, seed, seed % 2 == 0 ? "all" : "");
       expect_bits(&result, one.digest, i, seed);
-      assert_int_equal(result.restarts > 0, result.loss[0] != 0);
+      assert_true(result.restarts > 0 || result.loss[0] == 0);
     }
   }
 }
