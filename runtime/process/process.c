@@ -253,6 +253,14 @@ static bool run_job(struct dtr_process *process, int *status, struct dtr_error *
   return true;
 }
 
+/* Launchers start every task of the cluster, and a strategy may not use them all. */
+static int end_idle(const struct dtr_process *process) {
+  if (!process->options.flags->quiet)
+    fprintf(stderr, "the plan has no work for %s: it ends\n",
+            process->map->tasks[process->options.task].name);
+  return 0;
+}
+
 int dtr_process_run(const struct dtr_process_options *options) {
   struct dtr_process process = {.options = *options, .begun = dtr_env_now(options->env)};
   struct dtr_error error;
@@ -263,6 +271,12 @@ int dtr_process_run(const struct dtr_process_options *options) {
   pthread_mutex_init(&process.lock, NULL);
   bool good = dtr_map_new(options->program, &map, &error);
   process.map = map;
+  if (good && !dtr_map_has_work(map, options->task)) {
+    status = end_idle(&process);
+    pthread_mutex_destroy(&process.lock);
+    dtr_map_free(map);
+    return status;
+  }
   good = good && make_states(&process, &error) && check_addresses(&process, &error) &&
          read_secret(&process, &error) && run_job(&process, &status, &error);
   if (!good) {

@@ -296,6 +296,17 @@ bool dtr_map_new(const struct dtr_program *program, struct dtr_map **map, struct
   return true;
 }
 
+bool dtr_map_has_work(const struct dtr_map *map, uint32_t task) {
+  const struct dtr_task_map *t = &map->tasks[task];
+  for (uint32_t c = 0; c < map->client_count; c++)
+    if (map->clients[c].task == task)
+      return true;
+  for (uint32_t d = t->first_device; d < t->first_device + t->device_count; d++)
+    if (map->devices[d].replica != DTR_NONE || map->devices[d].owner != DTR_NONE)
+      return true;
+  return false;
+}
+
 void dtr_map_free(struct dtr_map *map) {
   if (!map)
     return;

@@ -90,6 +90,9 @@ struct dtr_map {
 /* Refuses tables that contradict each other (status BUG) and devices that are no CPUs. */
 bool dtr_map_new(const struct dtr_program *program, struct dtr_map **map, struct dtr_error *error);
 void dtr_map_free(struct dtr_map *map);
+/* Whether a task has a client, a replica or an owner; the cluster may have tasks that a strategy
+ * does not use. */
+bool dtr_map_has_work(const struct dtr_map *map, uint32_t task);
 
 /* Whether a replica is in its client's task: then they share memory, and it reads the rows there.
  */
