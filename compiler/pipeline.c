@@ -127,6 +127,16 @@ static int64_t gemm_scratch(void *cpu_arch, const struct cg_gemm *g) {
   return bytes;
 }
 
+static int64_t window_scratch(void *cpu_arch, const struct cg_window *window) {
+  struct dtr_window call = dtg_program_window(window);
+  int64_t bytes = dtr_library_window_scratch(&call, cpu_arch);
+  if (bytes < 0)
+    dtg_bug("the library refuses `%s` of %lld x %lld x %lld", cg_window_name(window->kind),
+            (long long)window->x_size[0], (long long)window->x_size[1],
+            (long long)window->x_channels);
+  return bytes;
+}
+
 static uint32_t planned_threads(const struct dtg_cluster *cluster) {
   uint32_t threads = cluster->jobs[cluster->chief_job].threads;
   if (threads == 0) {
@@ -161,6 +171,7 @@ static bool run_schedule(struct dtg_pipeline *p) {
   for (size_t i = 0; i < p->model->inputs.len; i++)
     inputs[i] = p->model->inputs.data[i].name;
   struct dtg_schedule_options options = {.scratch_bytes = gemm_scratch,
+                                         .window_scratch_bytes = window_scratch,
                                          .scratch_context = (void *)(uintptr_t)p->cluster.cpu_arch,
                                          .inputs = inputs,
                                          .input_count = (uint32_t)p->model->inputs.len};

@@ -257,3 +257,31 @@ const char *dtg_plan_id(struct dtg_ctx *ctx, const struct dtg_model *model,
   dtg_strbuf_free(&text);
   return id;
 }
+
+struct dtr_window dtg_program_window(const struct cg_window *window) {
+  static const enum dtr_window_kind kinds[] = {
+      [CG_WINDOW_CONV] = DTR_WINDOW_CONV,
+      [CG_WINDOW_CONV_DATA] = DTR_WINDOW_CONV_DATA,
+      [CG_WINDOW_CONV_WEIGHTS] = DTR_WINDOW_CONV_WEIGHTS,
+      [CG_WINDOW_MAX_POOL] = DTR_WINDOW_MAX_POOL,
+      [CG_WINDOW_MAX_POOL_GRAD] = DTR_WINDOW_MAX_POOL_GRAD,
+      [CG_WINDOW_AVG_POOL] = DTR_WINDOW_AVG_POOL,
+      [CG_WINDOW_AVG_POOL_GRAD] = DTR_WINDOW_AVG_POOL_GRAD,
+  };
+  struct dtr_window out = {.kind = kinds[window->kind],
+                           .batch = window->batch,
+                           .groups = window->groups,
+                           .x_channels = window->x_channels,
+                           .y_channels = window->y_channels,
+                           .tile_images = window->tile_images};
+  for (int i = 0; i < 2; i++) {
+    out.x_size[i] = window->x_size[i];
+    out.y_size[i] = window->y_size[i];
+    out.kernel[i] = window->kernel[i];
+    out.stride[i] = window->stride[i];
+    out.dilation[i] = window->dilation[i];
+    out.before[i] = window->before[i];
+    out.after[i] = window->after[i];
+  }
+  return out;
+}

@@ -35,6 +35,9 @@ struct dtr_output *dtg_program_outputs(struct dtg_ctx *ctx, const struct dtg_pla
                                        int64_t batch, uint32_t *count);
 bool dtg_program_needs(const struct dtg_plan *plan, const char *input);
 
+// The library's form of a window call; scratch_bytes is left 0.
+struct dtr_window dtg_program_window(const struct cg_window *window);
+
 // The maps of the strategy and the update by slices; NULL: one replica that owns everything.
 // Requires lowered kernels. The functions of the launches are left to the host writer.
 struct dtr_replication *dtg_program_replication(struct dtg_ctx *ctx,

@@ -77,9 +77,9 @@ static void start_worker(void *context, int thread) {
              (long long)executor->arena_bytes);
     return;
   }
+  struct dtr_library_calls calls = dtr_library_calls_of(program);
   if (!executor->threads_only)
-    worker->library = dtr_library_new(program->gemms, program->gemm_count, program->cpu_arch,
-                                      worker->why, sizeof worker->why);
+    worker->library = dtr_library_new(&calls, program->cpu_arch, worker->why, sizeof worker->why);
 }
 
 /* Team i of n has the threads [i * T / n, (i + 1) * T / n). */

@@ -13,21 +13,24 @@ struct launch {
   struct dtr_frame *frame;
   struct dtr_executor *executor; /* NULL: alone */
   int leader;
-  dtr_kernel_fn *fn; /* NULL: a matrix product */
+  dtr_kernel_fn *fn; /* NULL: a call of the library */
   char *const *buffers;
-  uint32_t gemm;
+  bool is_window; /* else a matrix product */
+  uint32_t call;  /* its number */
   const char *a, *b;
   char *c, *scratch;
   int64_t first; /* tile 0 of this launch is tile `first` of the kernel */
 };
 
-static void run_gemm_tiles(const struct launch *launch, struct dtr_library *library,
-                           struct dtr_fault *fault, char *scratch, int64_t begin, int64_t end) {
+static void run_library_tiles(const struct launch *launch, struct dtr_library *library,
+                              struct dtr_fault *fault, char *scratch, int64_t begin, int64_t end) {
   for (int64_t tile = begin; tile < end; tile++) {
-    int status =
-        dtr_library_gemm(library, launch->gemm, tile, launch->a, launch->b, launch->c, scratch);
+    int status = launch->is_window
+                     ? dtr_library_window(library, launch->call, tile, launch->buffers, scratch)
+                     : dtr_library_gemm(library, launch->call, tile, launch->a, launch->b,
+                                        launch->c, scratch);
     if (status != 0)
-      keep_first(fault, &(struct dtr_fault){DTR_FAULT_LIBRARY, launch->gemm, status});
+      keep_first(fault, &(struct dtr_fault){DTR_FAULT_LIBRARY, launch->call, status});
   }
 }
 
@@ -44,7 +47,7 @@ static void run_tiles(void *context, int thread, int64_t begin, int64_t end) {
   char *scratch = launch->scratch;
   if (helps && scratch)
     scratch = worker->arena + (scratch - frame->arena);
-  run_gemm_tiles(launch, helps ? worker->library : frame->library, fault, scratch, begin, end);
+  run_library_tiles(launch, helps ? worker->library : frame->library, fault, scratch, begin, end);
 }
 
 static void share(struct launch *launch, struct dtr_team *team, int64_t tiles) {
@@ -93,10 +96,23 @@ void dtr_executor_tiles(struct dtr_frame *frame, uint32_t kernel, dtr_kernel_fn 
 
 void dtr_gemm_run(struct dtr_frame *frame, uint32_t kernel, uint32_t gemm, const char *a,
                   const char *b, char *c, char *scratch) {
-  struct launch launch = {.frame = frame, .gemm = gemm, .a = a, .b = b, .c = c, .scratch = scratch};
+  struct launch launch = {.frame = frame, .call = gemm, .a = a, .b = b, .c = c, .scratch = scratch};
   run(&launch, kernel, dtr_library_gemm_tiles(&frame->program->gemms[gemm]));
   if (frame->watch) {
     char *buffers[] = {(char *)a, (char *)b, c, scratch};
     dtr_watch_kernel(frame->watch, frame->program, kernel, buffers, &frame->fault);
   }
+}
+
+void dtr_window_run(struct dtr_frame *frame, uint32_t kernel, uint32_t window,
+                    char *const *buffers) {
+  const struct dtr_window *call = &frame->program->windows[window];
+  struct launch launch = {.frame = frame,
+                          .is_window = true,
+                          .call = window,
+                          .buffers = buffers,
+                          .scratch = buffers[dtr_library_window_buffers(call)]};
+  run(&launch, kernel, dtr_library_window_tiles(call));
+  if (frame->watch)
+    dtr_watch_kernel(frame->watch, frame->program, kernel, buffers, &frame->fault);
 }

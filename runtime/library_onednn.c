@@ -1,4 +1,4 @@
-/* The only file that knows oneDNN (the C API of version 2).
+/* Matrix products by oneDNN (the C API of version 2, known here and in library_window.c alone).
  *
  * Each gemm has one primitive for whole tiles and, if the last tile is short, one for that. Scratch
  * is the caller's (user mode), so it is planned like any other buffer. The matmul primitive was
@@ -6,30 +6,12 @@
  * tiny products, but sgemm allocates its packing buffers on every call, where they cannot be
  * planned.
  */
-#include "dtr_library.h"
+#include "runtime/library_parts.h"
 
 #include <dlfcn.h>
-#include <oneapi/dnnl/dnnl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { TILE_WHOLE, TILE_LAST, TILE_KINDS };
-
-/* One primitive with the memory objects of one thread. */
-struct product {
-  dnnl_primitive_t primitive; /* NULL: no tile of this kind */
-  int64_t packed; /* bytes of the packed tile of A, first in the scratch; 0: not packed */
-  dnnl_memory_t a, b, c, scratch;
-};
-
-struct dtr_library {
-  dnnl_engine_t engine;
-  dnnl_stream_t stream;
-  const struct dtr_gemm *gemms;
-  uint32_t count;
-  struct product (*products)[TILE_KINDS];
-};
 
 static int64_t rows_of(const struct dtr_gemm *gemm, int kind) {
   if (kind == TILE_LAST)
@@ -40,7 +22,7 @@ static int64_t rows_of(const struct dtr_gemm *gemm, int kind) {
 /* The library fixes its limit at the first use in the process; a later call is fine if it agrees.
  * On a processor below `cpu_arch` (cross compilation) the effective limit is that of the processor.
  */
-static bool limit_isa(const char *cpu_arch) {
+bool dtr_library_limit_isa(const char *cpu_arch) {
   dnnl_cpu_isa_t isa;
   if (strcmp(cpu_arch, "x86-64-v2") == 0)
     isa = dnnl_cpu_isa_sse41;
@@ -158,7 +140,7 @@ int64_t dtr_library_gemm_scratch(const struct dtr_gemm *gemm, const char *cpu_ar
   dnnl_engine_t engine;
   int64_t bytes = 0;
   dtr_library_enter_thread();
-  if (!limit_isa(cpu_arch) || dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success)
+  if (!dtr_library_limit_isa(cpu_arch) || dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success)
     return -1;
   for (int kind = 0; kind < TILE_KINDS && bytes >= 0; kind++) {
     dnnl_primitive_desc_t desc;
@@ -186,7 +168,7 @@ static dnnl_status_t create_memory(dnnl_engine_t engine, const_dnnl_primitive_de
 }
 
 static dnnl_status_t create_product(struct dtr_library *library, const_dnnl_primitive_desc_t desc,
-                                    struct product *product) {
+                                    struct dtr_library_product *product) {
   dnnl_engine_t engine = library->engine;
   dnnl_status_t status = create_memory(engine, desc, dnnl_query_src_md, &product->a);
   if (status == dnnl_success)
@@ -203,12 +185,12 @@ static dnnl_status_t create_product(struct dtr_library *library, const_dnnl_prim
 /* False with a reason in `why`. */
 static bool add_product(struct dtr_library *library, uint32_t index, int kind, char *why,
                         size_t why_size) {
-  const struct dtr_gemm *gemm = &library->gemms[index];
+  const struct dtr_gemm *gemm = &library->calls.gemms[index];
   dnnl_primitive_desc_t desc;
   int64_t rows = rows_of(gemm, kind);
   if (rows == 0)
     return true;
-  struct product *product = &library->products[index][kind];
+  struct dtr_library_product *product = &library->products[index][kind];
   dnnl_status_t status = describe_product(library->engine, gemm, rows, &product->packed, &desc);
   if (status != dnnl_success) {
     snprintf(why, why_size,
@@ -233,7 +215,7 @@ static bool add_product(struct dtr_library *library, uint32_t index, int kind, c
 }
 
 static bool fill(struct dtr_library *library, const char *cpu_arch, char *why, size_t why_size) {
-  if (!limit_isa(cpu_arch)) {
+  if (!dtr_library_limit_isa(cpu_arch)) {
     snprintf(why, why_size, "oneDNN cannot be limited to %s any more", cpu_arch);
     return false;
   }
@@ -243,27 +225,36 @@ static bool fill(struct dtr_library *library, const char *cpu_arch, char *why, s
     snprintf(why, why_size, "oneDNN cannot open the processor");
     return false;
   }
-  for (uint32_t i = 0; i < library->count; i++)
+  for (uint32_t i = 0; i < library->calls.gemm_count; i++)
     for (int kind = 0; kind < TILE_KINDS; kind++)
       if (!add_product(library, i, kind, why, why_size))
         return false;
-  return true;
+  return dtr_library_add_windows(library, why, why_size);
 }
 
-struct dtr_library *dtr_library_new(const struct dtr_gemm *gemms, uint32_t count,
-                                    const char *cpu_arch, char *why, size_t why_size) {
+struct dtr_library_calls dtr_library_calls_of(const struct dtr_program *program) {
+  return (struct dtr_library_calls){.gemms = program->gemms,
+                                    .gemm_count = program->gemm_count,
+                                    .windows = program->windows,
+                                    .window_count = program->window_count};
+}
+
+struct dtr_library *dtr_library_new(const struct dtr_library_calls *calls, const char *cpu_arch,
+                                    char *why, size_t why_size) {
   dtr_library_enter_thread();
   struct dtr_library *library = calloc(1, sizeof *library);
-  if (library && count > 0)
-    library->products = calloc(count, sizeof *library->products);
-  if (!library || (count > 0 && !library->products)) {
+  if (library) {
+    library->calls = *calls;
+    library->products = calloc(calls->gemm_count + 1, sizeof *library->products);
+    library->windows = calloc(calls->window_count + 1, sizeof *library->windows);
+  }
+  if (!library || !library->products || !library->windows) {
     snprintf(why, why_size, "no memory for the library's handles");
-    free(library);
+    dtr_library_free(library);
     return NULL;
   }
-  library->gemms = gemms;
-  library->count = count;
-  if (count > 0 && !fill(library, cpu_arch, why, why_size)) {
+  bool any = calls->gemm_count > 0 || calls->window_count > 0;
+  if (any && !fill(library, cpu_arch, why, why_size)) {
     dtr_library_free(library);
     return NULL;
   }
@@ -273,9 +264,9 @@ struct dtr_library *dtr_library_new(const struct dtr_gemm *gemms, uint32_t count
 void dtr_library_free(struct dtr_library *library) {
   if (!library)
     return;
-  for (uint32_t i = 0; i < library->count; i++)
+  for (uint32_t i = 0; library->products && i < library->calls.gemm_count; i++)
     for (int kind = 0; kind < TILE_KINDS; kind++) {
-      struct product *product = &library->products[i][kind];
+      struct dtr_library_product *product = &library->products[i][kind];
       dnnl_memory_t memories[] = {product->a, product->b, product->c, product->scratch};
       for (size_t j = 0; j < sizeof memories / sizeof *memories; j++)
         if (memories[j])
@@ -283,11 +274,14 @@ void dtr_library_free(struct dtr_library *library) {
       if (product->primitive)
         dnnl_primitive_destroy(product->primitive);
     }
+  if (library->windows)
+    dtr_library_free_windows(library);
   if (library->stream)
     dnnl_stream_destroy(library->stream);
   if (library->engine)
     dnnl_engine_destroy(library->engine);
   free(library->products);
+  free(library->windows);
   free(library);
 }
 
@@ -303,11 +297,11 @@ int64_t dtr_library_gemm_tiles(const struct dtr_gemm *gemm) {
 
 int dtr_library_gemm(struct dtr_library *library, uint32_t gemm, int64_t tile, const char *a,
                      const char *b, char *c, char *scratch) {
-  const struct dtr_gemm *g = &library->gemms[gemm];
+  const struct dtr_gemm *g = &library->calls.gemms[gemm];
   int64_t entry = g->row_tiles == 1 ? tile : tile / g->row_tiles;
   int64_t row = (tile - entry * g->row_tiles) * g->tile_rows;
   bool last = g->m - row < g->tile_rows;
-  struct product *product = &library->products[gemm][last ? TILE_LAST : TILE_WHOLE];
+  struct dtr_library_product *product = &library->products[gemm][last ? TILE_LAST : TILE_WHOLE];
   const float *first_a =
       (const float *)a + entry * g->stride_a + (g->transpose_a ? row : row * g->k);
   const float *first_b = (const float *)b + entry * g->stride_b;

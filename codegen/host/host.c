@@ -124,7 +124,7 @@ static void put_launch_comment(const struct cg_host *h, const struct dtg_plan_fu
 static void put_gemm(const struct cg_host *h, int function, uint32_t launch,
                      const struct dtg_plan_step *step) {
   indent(h);
-  dtg_strbuf_printf(h->out, "  dtr_gemm_run(f, %u, %u", launch, h->gemm_index[step->kernel]);
+  dtg_strbuf_printf(h->out, "  dtr_gemm_run(f, %u, %u", launch, h->call_index[step->kernel]);
   for (size_t i = 0; i < step->args.len; i++) {
     dtg_strbuf_puts(h->out, ", ");
     put_location(h, function, &step->args.data[i]);
@@ -132,6 +132,19 @@ static void put_gemm(const struct cg_host *h, int function, uint32_t launch,
   if (step->args.len == 3)
     dtg_strbuf_puts(h->out, ", a");
   dtg_strbuf_puts(h->out, ");\n");
+}
+
+static void put_window(const struct cg_host *h, int function, uint32_t launch,
+                       const struct dtg_plan_step *step, const struct cg_kernel *kernel) {
+  indent(h);
+  dtg_strbuf_printf(h->out, "  dtr_window_run(f, %u, %u, (char *[]){", launch,
+                    h->call_index[step->kernel]);
+  for (size_t i = 0; i < step->args.len; i++) {
+    put_location(h, function, &step->args.data[i]);
+    dtg_strbuf_puts(h->out, ", ");
+  }
+  dtg_strbuf_puts(h->out,
+                  step->args.len == cg_window_buffers(kernel->window.kind) ? "a});\n" : "});\n");
 }
 
 static void put_loops(const struct cg_host *h, int function, uint32_t launch,
@@ -201,6 +214,8 @@ static void put_steps(struct cg_host *h, int index, const struct dtg_plan_functi
     put_launch_comment(h, function, step, kernel);
     if (kernel->kind == CG_KERNEL_GEMM)
       put_gemm(h, index, *launch, step);
+    else if (kernel->kind == CG_KERNEL_WINDOW)
+      put_window(h, index, *launch, step, kernel);
     else
       put_loops(h, index, *launch, step, kernel);
     ++*launch;
@@ -213,12 +228,12 @@ static void put_function(struct cg_host *h, int index, uint32_t *launch) {
                     function_names[index], function_docs[index], (long long)function->arena_bytes,
                     (long long)function->live_peak_bytes);
   dtg_strbuf_printf(h->out, "static void %s(struct dtr_frame *f) {\n", function_names[index]);
-  bool gemm = false;
+  bool calls = false;
   struct dtg_launch_list launches = {0};
   dtg_plan_launches(h->arena, function, &launches);
   for (size_t s = 0; s < launches.list.len; s++)
-    gemm |= h->in->plan->kernels.data[launches.list.data[s].step->kernel]->kind == CG_KERNEL_GEMM;
-  if (uses(&launches, DTG_SPACE_ARENA) || gemm)
+    calls |= h->in->plan->kernels.data[launches.list.data[s].step->kernel]->kind != CG_KERNEL_LOOPS;
+  if (uses(&launches, DTG_SPACE_ARENA) || calls)
     dtg_strbuf_puts(h->out, "  char *const a = f->arena;\n");
   if (uses(&launches, DTG_SPACE_VARIABLE))
     dtg_strbuf_puts(h->out, "  char *const v = f->variables;\n");
@@ -244,18 +259,21 @@ static void put_kernel_declarations(const struct cg_host *h) {
     dtg_strbuf_puts(h->out, ";\n");
 }
 
-static void number_gemms(struct cg_host *h) {
+static void number_calls(struct cg_host *h) {
   const struct dtg_plan *plan = h->in->plan;
-  h->gemm_index = DTG_NEW_ARRAY(h->arena, uint32_t, plan->kernels.len);
-  for (size_t k = 0; k < plan->kernels.len; k++)
+  h->call_index = DTG_NEW_ARRAY(h->arena, uint32_t, plan->kernels.len);
+  for (size_t k = 0; k < plan->kernels.len; k++) {
     if (plan->kernels.data[k]->kind == CG_KERNEL_GEMM)
-      h->gemm_index[k] = h->gemm_count++;
+      h->call_index[k] = h->gemm_count++;
+    else if (plan->kernels.data[k]->kind == CG_KERNEL_WINDOW)
+      h->call_index[k] = h->window_count++;
+  }
 }
 
 void cg_host_emit(const struct cg_host_input *input, struct dtg_strbuf *out) {
   struct dtg_arena arena = {0};
   struct cg_host host = {.in = input, .out = out, .arena = &arena};
-  number_gemms(&host);
+  number_calls(&host);
   dtg_strbuf_printf(
       out,
       "/* %s: the host program that %s wrote for %s.\n"

@@ -8,8 +8,8 @@ struct cg_host {
   const struct cg_host_input *in;
   struct dtg_strbuf *out;
   struct dtg_arena *arena;
-  uint32_t *gemm_index; // per kernel of the plan: its row in the table of products
-  uint32_t gemm_count;
+  uint32_t *call_index; // per kernel of the plan: its row in the table of products or of windows
+  uint32_t gemm_count, window_count;
   uint32_t depth; // loops around what is written
 };
 

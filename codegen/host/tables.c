@@ -133,18 +133,18 @@ static uint32_t put_launches(const struct cg_host *h) {
   return count;
 }
 
-// Scratch of a product: the plan's buffer behind A, B and C.
-static int64_t scratch_of(const struct dtg_plan_function *function, uint32_t kernel) {
+// Scratch of a call of the library: the plan's buffer behind the `place` that the call works on.
+static int64_t scratch_of(const struct dtg_plan_function *function, uint32_t kernel, size_t place) {
   int64_t bytes = 0;
   for (size_t s = 0; s < function->steps.len; s++) {
     const struct dtg_plan_step *step = &function->steps.data[s];
-    int64_t inner = step->loop ? scratch_of(&step->loop->body, kernel) : 0;
+    int64_t inner = step->loop ? scratch_of(&step->loop->body, kernel, place) : 0;
     bytes = inner > bytes ? inner : bytes;
-    if (step->loop || step->kernel != kernel || step->args.len < 4)
+    if (step->loop || step->kernel != kernel || step->args.len <= place)
       continue;
     for (size_t b = 0; b < function->buffers.len; b++) {
       const struct dtg_plan_buffer *buffer = &function->buffers.data[b];
-      if (buffer->node == DTG_NO_NODE && buffer->at.offset == step->args.data[3].offset &&
+      if (buffer->node == DTG_NO_NODE && buffer->at.offset == step->args.data[place].offset &&
           buffer->first_step <= s && s <= buffer->last_step && buffer->bytes > bytes)
         bytes = buffer->bytes;
     }
@@ -153,14 +153,26 @@ static int64_t scratch_of(const struct dtg_plan_function *function, uint32_t ker
 }
 
 static int64_t scratch_bytes(const struct dtg_plan *plan, uint32_t kernel) {
+  const struct cg_kernel *call = plan->kernels.data[kernel];
+  size_t place = call->kind == CG_KERNEL_WINDOW ? cg_window_buffers(call->window.kind) : 3;
   int64_t bytes = 0;
   for (int i = 0; i < DTG_PLAN_FUNCTIONS; i++) {
     const struct dtg_plan_function *function = &plan->functions[i];
-    int64_t own = function->graph ? scratch_of(function, kernel) : 0;
+    int64_t own = function->graph ? scratch_of(function, kernel, place) : 0;
     bytes = own > bytes ? own : bytes;
   }
   return bytes;
 }
+
+static const char *const window_kinds[] = {
+    [CG_WINDOW_CONV] = "DTR_WINDOW_CONV",
+    [CG_WINDOW_CONV_DATA] = "DTR_WINDOW_CONV_DATA",
+    [CG_WINDOW_CONV_WEIGHTS] = "DTR_WINDOW_CONV_WEIGHTS",
+    [CG_WINDOW_MAX_POOL] = "DTR_WINDOW_MAX_POOL",
+    [CG_WINDOW_MAX_POOL_GRAD] = "DTR_WINDOW_MAX_POOL_GRAD",
+    [CG_WINDOW_AVG_POOL] = "DTR_WINDOW_AVG_POOL",
+    [CG_WINDOW_AVG_POOL_GRAD] = "DTR_WINDOW_AVG_POOL_GRAD",
+};
 
 static void put_gemms(const struct cg_host *h) {
   const struct dtg_plan *plan = h->in->plan;
@@ -177,6 +189,38 @@ static void put_gemms(const struct cg_host *h) {
         (long long)g->stride_a, (long long)g->stride_b, (long long)g->stride_c,
         g->transpose_a ? "true" : "false", g->transpose_b ? "true" : "false", (double)g->beta,
         (long long)g->tile_rows, (long long)g->row_tiles, (long long)scratch_bytes(plan, k));
+  }
+  put(h, "};\n");
+}
+
+static void put_pair(const struct cg_host *h, const int64_t pair[2]) {
+  put(h, "{%lld, %lld}, ", (long long)pair[0], (long long)pair[1]);
+}
+
+static void put_windows(const struct cg_host *h) {
+  const struct dtg_plan *plan = h->in->plan;
+  if (h->window_count == 0)
+    return;
+  put(h, "\n/* kind, batch, groups, x, its channels, y, its channels, kernel, stride, dilation, "
+         "before,\n"
+         " * after, images of a tile, scratch */\n"
+         "static const struct dtr_window windows[] = {\n");
+  for (uint32_t k = 0; k < plan->kernels.len; k++) {
+    if (plan->kernels.data[k]->kind != CG_KERNEL_WINDOW)
+      continue;
+    const struct cg_window *w = &plan->kernels.data[k]->window;
+    put(h, "    {%s, %lld, %lld, ", window_kinds[w->kind], (long long)w->batch,
+        (long long)w->groups);
+    put_pair(h, w->x_size);
+    put(h, "%lld, ", (long long)w->x_channels);
+    put_pair(h, w->y_size);
+    put(h, "%lld, ", (long long)w->y_channels);
+    put_pair(h, w->kernel);
+    put_pair(h, w->stride);
+    put_pair(h, w->dilation);
+    put_pair(h, w->before);
+    put_pair(h, w->after);
+    put(h, "%lld, %lld},\n", (long long)w->tile_images, (long long)scratch_bytes(plan, k));
   }
   put(h, "};\n");
 }
@@ -444,6 +488,7 @@ void cg_host_put_tables(const struct cg_host *h, const char *const *names) {
   const struct dtr_program *t = h->in->tables;
   uint32_t launches = put_launches(h);
   put_gemms(h);
+  put_windows(h);
   put_inputs(h);
   put_output_table(h);
   put_datasets(h);
@@ -463,6 +508,7 @@ void cg_host_put_tables(const struct cg_host *h, const char *const *names) {
   put_table_ref(h, "metrics", t->metric_count);
   put(h, "    .kernel_count = %u,\n    .kernels = launches,\n", launches);
   put_table_ref(h, "gemms", h->gemm_count);
+  put_table_ref(h, "windows", h->window_count);
   if (t->replication)
     put(h, "    .replication = &replication,\n");
   int64_t shard_batch = t->train.shards ? t->train.batch / t->train.shards : 1;

@@ -77,6 +77,11 @@ static struct cg_kernel *lower_step(const struct cg_lowering *it,
     kernel->gemm = dtg_group_gemm(graph, dtg_graph_node(graph, group->members[0]));
     kernel->tiles = kernel->gemm.batch * kernel->gemm.row_tiles;
     break;
+  case DTG_GROUP_WINDOW:
+    kernel->kind = CG_KERNEL_WINDOW;
+    kernel->window = dtg_group_window(graph, dtg_graph_node(graph, group->members[0]));
+    kernel->tiles = (kernel->window.batch - 1) / kernel->window.tile_images + 1;
+    break;
   case DTG_GROUP_SCATTER:
     cg_lower_scatter(kernel, graph, group);
     break;

@@ -7,7 +7,7 @@ enum dtg_group_kind dtg_group_kind_of(const struct dtg_graph *graph, const struc
   struct dtg_placement placement;
   switch (node->op->class) {
   case DTG_CLASS_LIBRARY:
-    return DTG_GROUP_GEMM;
+    return node->op->window == CG_WINDOW_NONE ? DTG_GROUP_GEMM : DTG_GROUP_WINDOW;
   case DTG_CLASS_SCATTER:
     return DTG_GROUP_SCATTER;
   case DTG_CLASS_SCAN:
@@ -19,6 +19,10 @@ enum dtg_group_kind dtg_group_kind_of(const struct dtg_graph *graph, const struc
   default:
     return DTG_GROUP_LOOPS;
   }
+}
+
+bool dtg_group_is_library(enum dtg_group_kind kind) {
+  return kind == DTG_GROUP_GEMM || kind == DTG_GROUP_WINDOW;
 }
 
 bool dtg_group_needs_memory(const struct dtg_graph *graph, const struct dtg_node *node,
@@ -75,7 +79,7 @@ static void list_buffers(struct dtg_arena *arena, const struct dtg_links *links,
     add_buffer(arena, group, base, dtg_graph_node(graph, node->inputs[i])->type, true, false);
   }
   add_buffer(arena, group, group->members[0], node->type, group->kind == DTG_GROUP_SCATTER, true);
-  if (group->kind == DTG_GROUP_GEMM)
+  if (dtg_group_is_library(group->kind))
     add_buffer(arena, group, DTG_NO_NODE, scratch_type(0), true, true);
   int64_t count = dtg_shape_count(&dtg_graph_node(graph, node->inputs[0])->type.shape);
   if (group->kind == DTG_GROUP_TREE && count > 2)

@@ -11,6 +11,7 @@
 enum dtg_group_kind {
   DTG_GROUP_LOOPS,    /* a nest */
   DTG_GROUP_GEMM,     /* buffers A, B, C, scratch */
+  DTG_GROUP_WINDOW,   /* buffers of the operands, result, scratch */
   DTG_GROUP_SCATTER,  /* buffers [base,] index, updates, result */
   DTG_GROUP_ASSEMBLE, /* pad, concat: buffers of the operands, result */
   DTG_GROUP_SCAN,     /* a loop: the scan first, then its results; buffers of the operands, of the
@@ -44,5 +45,9 @@ bool dtg_group_needs_memory(const struct dtg_graph *graph, const struct dtg_node
 /* The library call for a matrix product node, tiles included: a tile is large enough that packing
  * an operand again does not count, and the tiles depend on the shapes alone. */
 struct cg_gemm dtg_group_gemm(const struct dtg_graph *graph, const struct dtg_node *node);
+/* The same for a convolution or pooling. */
+struct cg_window dtg_group_window(const struct dtg_graph *graph, const struct dtg_node *node);
+/* Computed by a library, whose scratch is the last buffer. */
+bool dtg_group_is_library(enum dtg_group_kind kind);
 
 #endif

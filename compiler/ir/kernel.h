@@ -162,7 +162,7 @@ struct cg_buffer {
   uint32_t may_alias;
 };
 
-enum cg_kernel_kind { CG_KERNEL_LOOPS, CG_KERNEL_GEMM };
+enum cg_kernel_kind { CG_KERNEL_LOOPS, CG_KERNEL_GEMM, CG_KERNEL_WINDOW };
 
 /* C[b] = op(A[b]) op(B[b]) + beta * C[b], row-major f32. Buffers 0, 1, 2 = A, B, C. Strides between
  * matrices of a batch in elements (0: the same matrix). Computed by a library, one thread a call;
@@ -176,6 +176,35 @@ struct cg_gemm {
   int64_t tile_rows, row_tiles;
 };
 
+/* Convolutions and poolings: a window that moves over the rows and columns of images. x is the
+ * image that the windows lie on, [batch, rows, columns, channels]; y has one pixel a window; w is
+ * [kernel rows, kernel columns, x channels / groups, y channels], and group g makes the g-th slice
+ * of the channels of y. Window position p lies at p * stride - before, its elements `dilation`
+ * apart. Before the first and behind the last row lie `before` and `after` rows that are zero for a
+ * convolution and do not exist for a pooling. */
+enum cg_window_kind {
+  CG_WINDOW_NONE,
+  CG_WINDOW_CONV,          /* buffers x, w, y */
+  CG_WINDOW_CONV_DATA,     /* y, w, x: the transpose of CONV as a function of x */
+  CG_WINDOW_CONV_WEIGHTS,  /* x, y, w: the transpose of CONV as a function of w */
+  CG_WINDOW_MAX_POOL,      /* x, y */
+  CG_WINDOW_MAX_POOL_GRAD, /* x, y, x: each y goes to the first largest x of its window */
+  CG_WINDOW_AVG_POOL,      /* x, y: the mean of the pixels of the window that exist */
+  CG_WINDOW_AVG_POOL_GRAD  /* y, x */
+};
+
+/* Computed by a library, one thread a call; tiles are runs of `tile_images` images (the last may be
+ * short), which the compiler fixed; CONV_WEIGHTS, which sums over images, has one. Index 0: rows,
+ * 1: columns. The buffer behind those of the kind is scratch. */
+struct cg_window {
+  enum cg_window_kind kind;
+  int64_t batch, groups;
+  int64_t x_size[2], x_channels;
+  int64_t y_size[2], y_channels;
+  int64_t kernel[2], stride[2], dilation[2], before[2], after[2];
+  int64_t tile_images;
+};
+
 struct cg_kernel {
   const char *name;     /* C identifier, unique in the program: "k12_fc1_relu" */
   const char *comment;  /* what it computes, from the model's names */
@@ -187,6 +216,7 @@ struct cg_kernel {
   uint32_t root; /* the PARALLEL loop (CG_KERNEL_LOOPS) */
   int64_t tiles; /* iterations that threads may share */
   struct cg_gemm gemm;
+  struct cg_window window;
 };
 
 /* Builder: appends to the innermost open loop. */
@@ -231,12 +261,20 @@ uint32_t cg_op_arity(enum cg_op op);
 const char *cg_accumulate_name(enum cg_accumulate kind);
 bool cg_accumulate_is_arg(enum cg_accumulate kind);
 
+/* Buffers of a window kernel, without scratch; the last one is the result. */
+uint32_t cg_window_buffers(enum cg_window_kind kind);
+const char *cg_window_name(enum cg_window_kind kind);
+/* What the functions below do for kernels of the kind WINDOW. */
+void cg_window_print(const struct cg_window *window, struct dtg_strbuf *out);
+const char *cg_window_refuse(const struct cg_kernel *kernel); /* the reason, or NULL */
+void cg_window_interpret(const struct cg_window *window, void *const *buffers);
+
 /* Text form, deterministic, for --emit=kernels and goldens. */
 void cg_kernel_print(const struct cg_kernel *kernel, struct dtg_strbuf *out);
 /* Checks scopes, types, addresses within buffers; false with a reason in `why`. */
 bool cg_kernel_verify(const struct cg_kernel *kernel, struct dtg_strbuf *why);
 /* Scalar interpreter: the meaning of the IR in plain C (f32 arithmetic, libm math), for tests.
- * `buffers` in the order of kernel->buffers. Loop kernels and GEMM. */
+ * `buffers` in the order of kernel->buffers. Every kind of kernel. */
 void cg_kernel_interpret(const struct cg_kernel *kernel, void *const *buffers);
 /* The same, keeping the first failed check: code, position, value (code 0 on entry). */
 void cg_kernel_interpret_fault(const struct cg_kernel *kernel, void *const *buffers,

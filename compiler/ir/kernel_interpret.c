@@ -490,6 +490,10 @@ void cg_kernel_interpret_fault(const struct cg_kernel *kernel, void *const *buff
       cg_run_gemm(&kernel->gemm, buffers, entry);
     return;
   }
+  if (kernel->kind == CG_KERNEL_WINDOW) {
+    cg_window_interpret(&kernel->window, buffers);
+    return;
+  }
   struct dtg_arena scratch;
   dtg_arena_init(&scratch);
   struct cg_machine machine = {.kernel = kernel, .buffers = (char *const *)buffers, .fault = fault};

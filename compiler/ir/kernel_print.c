@@ -226,6 +226,8 @@ void cg_kernel_print(const struct cg_kernel *kernel, struct dtg_strbuf *out) {
     cg_print_buffer(out, i, &kernel->buffers.data[i]);
   if (kernel->kind == CG_KERNEL_GEMM)
     cg_print_gemm(out, &kernel->gemm);
+  else if (kernel->kind == CG_KERNEL_WINDOW)
+    cg_window_print(&kernel->window, out);
   else if (kernel->root != CG_NO_VALUE)
     cg_print_loop(kernel, out, kernel->root, 2);
 }

@@ -349,6 +349,10 @@ bool cg_kernel_verify(const struct cg_kernel *kernel, struct dtg_strbuf *why) {
     return false;
   if (kernel->kind == CG_KERNEL_GEMM)
     return cg_verify_gemm(kernel, why);
+  if (kernel->kind == CG_KERNEL_WINDOW) {
+    const char *reason = cg_window_refuse(kernel);
+    return reason ? cg_verify_text(kernel, why, reason) : true;
+  }
   if (kernel->root >= kernel->insts.len || kernel->insts.data[kernel->root].op != CG_LOOP)
     return cg_verify_text(kernel, why, "no root loop");
   if (kernel->insts.data[kernel->root].u.nest->block_of != CG_NO_VALUE ||

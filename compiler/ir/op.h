@@ -122,6 +122,9 @@ struct dtg_op_def {
   /* REDUCE: how the accumulator combines, and what. */
   enum cg_accumulate accumulate;
   enum dtg_reduce_form form;
+  /* LIBRARY: which window call it is; NONE: a matrix product. Attributes of the others: strides,
+   * before, after (rows and columns), dilation and groups where not 1, and `window` (poolings). */
+  enum cg_window_kind window;
   void (*ref)(const struct dtg_ref_call *call); /* double-precision reference */
   const struct dtg_op_sample *samples;
   uint32_t sample_count;

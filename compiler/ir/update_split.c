@@ -161,6 +161,8 @@ static void split_group(struct splitter *it, uint32_t number) {
     refuse(it, group->members[0], "a new value depends on several parameters");
   if (group->kind == DTG_GROUP_GEMM)
     refuse(it, group->members[0], "it multiplies matrices");
+  if (group->kind == DTG_GROUP_WINDOW)
+    refuse(it, group->members[0], "it moves a window over images");
   if (!owner || owner == dtg_owner_mixed)
     return;
   out->variable = find_variable(it, owner);

@@ -33,7 +33,7 @@ static uint32_t spread_operands(struct dtg_rewrite *rewrite, uint32_t id) {
   const struct dtg_node *node = dtg_graph_node(rewrite->from, id);
   uint32_t inputs[2], first = (uint32_t)rewrite->to->nodes.len;
   bool changed = false;
-  if (node->op->class != DTG_CLASS_LIBRARY || node->input_count != 2)
+  if (dtg_group_kind_of(rewrite->from, node) != DTG_GROUP_GEMM)
     return DTG_NO_NODE;
   for (uint32_t i = 0; i < 2; i++) {
     uint32_t operand = dtg_rewrite_input(rewrite, id, i);

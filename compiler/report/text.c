@@ -290,7 +290,7 @@ static void put_functions(struct text *t) {
     dtg_plan_launches(&t->arena, f, &launches);
     for (size_t s = 0; s < launches.list.len; s++)
       products +=
-          t->in->plan->kernels.data[launches.list.data[s].step->kernel]->kind == CG_KERNEL_GEMM;
+          t->in->plan->kernels.data[launches.list.data[s].step->kernel]->kind != CG_KERNEL_LOOPS;
     dtg_strbuf_printf(t->out, "  %-22s %8zu %8zu %9zu %12s %12s\n", labels[i],
                       dtg_graph_size(f->graph), launches.list.len, products,
                       bytes_text(t, f->arena_bytes), bytes_text(t, f->live_peak_bytes));

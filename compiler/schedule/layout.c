@@ -206,8 +206,14 @@ struct dtg_location dtg_leaf_location(const struct dtg_plan *plan,
 
 int64_t dtg_scratch_bytes(const struct dtg_schedule_options *options, const struct dtg_graph *graph,
                           const struct dtg_group *group, const struct dtg_nest_buffer *buffer) {
-  if (group->kind != DTG_GROUP_GEMM)
+  if (!dtg_group_is_library(group->kind))
     return dtg_type_bytes(&buffer->type);
+  if (group->kind == DTG_GROUP_WINDOW) {
+    struct cg_window window = dtg_group_window(graph, dtg_graph_node(graph, group->members[0]));
+    return options->window_scratch_bytes
+               ? options->window_scratch_bytes(options->scratch_context, &window)
+               : 0;
+  }
   struct cg_gemm gemm = dtg_group_gemm(graph, dtg_graph_node(graph, group->members[0]));
   return options->scratch_bytes ? options->scratch_bytes(options->scratch_context, &gemm) : 0;
 }

@@ -12,6 +12,7 @@
 struct dtg_schedule_options {
   /* Bytes of scratch that the library needs for a product; NULL: none. */
   int64_t (*scratch_bytes)(void *context, const struct cg_gemm *gemm);
+  int64_t (*window_scratch_bytes)(void *context, const struct cg_window *window);
   void *scratch_context;
   /* Names of the model's inputs, in the order of the feeds. NULL: the graphs' own order, by name.
    */

@@ -216,8 +216,8 @@ static bool check_args(struct dtg_plan_check *check) {
         return dtg_plan_check_fail(
             check, "step %" PRIu32 " looks for %%%" PRIu32 " where it is not", s, node);
     }
-    if (step->args.len + (group->kind == DTG_GROUP_GEMM || group->kind == DTG_GROUP_SCAN) <
-        group->buffers.len)
+    bool bare = dtg_group_is_library(group->kind) || group->kind == DTG_GROUP_SCAN;
+    if (step->args.len + bare < group->buffers.len)
       return dtg_plan_check_fail(check, "step %" PRIu32 " has too few arguments", s);
   }
   return true;

@@ -22,8 +22,8 @@ enum dtr_dtype { DTR_F32, DTR_F64, DTR_BF16, DTR_I32, DTR_I64, DTR_U8, DTR_BOOL 
 
 /* First failed check of a frame; code 0 = none. `position`: flat element position in the checked
  * tensor of the shard; `value`: what was there. The n-th range check of a kernel has the code RANGE
- * + n * STEP. LIBRARY is the runtime's own: a matrix product failed; position = its number, value =
- * the library's status. */
+ * + n * STEP. LIBRARY is the runtime's own: a call of the library failed; position = the number of
+ * the product or window, value = the library's status. */
 enum dtr_fault_code {
   DTR_FAULT_NONE = 0,
   DTR_FAULT_RANGE = 1,
@@ -48,6 +48,29 @@ struct dtr_gemm {
   int64_t tile_rows, row_tiles;
   int64_t scratch_bytes; /* per thread, queried when it was compiled; a larger one is refused at
                             start */
+};
+
+/* A convolution or pooling through the library: `x` are images [batch, rows, columns, channels],
+ * `y` has a pixel for each window, weights are [kernel rows, kernel columns, x channels / groups, y
+ * channels]. Buffers and meaning of a kind: compiler/ir/kernel.h. Index 0: rows, 1: columns. Tiles
+ * of `tile_images` images, the last may be short. */
+enum dtr_window_kind {
+  DTR_WINDOW_CONV = 1,
+  DTR_WINDOW_CONV_DATA,
+  DTR_WINDOW_CONV_WEIGHTS,
+  DTR_WINDOW_MAX_POOL,
+  DTR_WINDOW_MAX_POOL_GRAD,
+  DTR_WINDOW_AVG_POOL,
+  DTR_WINDOW_AVG_POOL_GRAD
+};
+struct dtr_window {
+  enum dtr_window_kind kind;
+  int64_t batch, groups;
+  int64_t x_size[2], x_channels;
+  int64_t y_size[2], y_channels;
+  int64_t kernel[2], stride[2], dilation[2], before[2], after[2];
+  int64_t tile_images;
+  int64_t scratch_bytes; /* as for products */
 };
 
 /* Run-time scalars of a frame; kernels load them as i64 buffers. */
@@ -87,6 +110,10 @@ void dtr_kernel_run(struct dtr_frame *frame, uint32_t kernel, dtr_kernel_fn *fn,
  */
 void dtr_gemm_run(struct dtr_frame *frame, uint32_t kernel, uint32_t gemm, const char *a,
                   const char *b, char *c, char *scratch);
+
+/* Runs program->windows[window] on `buffers`: those of its kind, then scratch as above. */
+void dtr_window_run(struct dtr_frame *frame, uint32_t kernel, uint32_t window,
+                    char *const *buffers);
 
 static inline void dtr_kernel(struct dtr_frame *frame, uint32_t kernel, dtr_kernel_fn *fn,
                               char *const *buffers, int64_t tiles) {
@@ -405,6 +432,8 @@ struct dtr_program {
   const struct dtr_kernel_desc *kernels;
   uint32_t gemm_count;
   const struct dtr_gemm *gemms;
+  uint32_t window_count;
+  const struct dtr_window *windows;
 
   const struct dtr_replication *replication; /* NULL: one device */
 

@@ -1,4 +1,5 @@
-/* Matrix products of the device's library (oneDNN on the CPU), one thread a call.
+/* Matrix products, convolutions and poolings of the device's library (oneDNN on the CPU), one
+ * thread a call.
  *
  * Purpose: keeps the library behind one small interface, so that its scratch is known when a
  * program is compiled and nothing is created after the first step. Ownership: a handle belongs to
@@ -6,7 +7,7 @@
  * serves one thread at a time. Process: the library's instruction set is limited to `cpu_arch` on
  * first use and stays so.
  *
- * The bits of a result depend on the gemm, the tile and cpu_arch alone: never on the thread, on
+ * The bits of a result depend on the call, the tile and cpu_arch alone: never on the thread, on
  * OMP_NUM_THREADS or on what ran before.
  */
 #ifndef DTR_LIBRARY_H
@@ -18,11 +19,27 @@
  * -1 if the library cannot do it. `cpu_arch`: "x86-64-v2", "x86-64-v3" or "x86-64-v4". */
 int64_t dtr_library_gemm_scratch(const struct dtr_gemm *gemm, const char *cpu_arch);
 
-/* Creates everything that `gemms` need for the calling thread. NULL on error, with the reason in
- * `why` (of `why_size` bytes): a gemm the library refuses, or scratch larger than
- * gemm->scratch_bytes. */
-struct dtr_library *dtr_library_new(const struct dtr_gemm *gemms, uint32_t count,
-                                    const char *cpu_arch, char *why, size_t why_size);
+/* The same for a convolution or pooling. */
+int64_t dtr_library_window_scratch(const struct dtr_window *window, const char *cpu_arch);
+/* What the library makes of it, for the plan: its kernel's name and what is reordered on each call,
+ * such as "jit:avx512_core, reorders w"; into `text` of `size` bytes. False as above. */
+bool dtr_library_window_text(const struct dtr_window *window, const char *cpu_arch, char *text,
+                             size_t size);
+
+/* What a program asks of the library. */
+struct dtr_library_calls {
+  const struct dtr_gemm *gemms;
+  uint32_t gemm_count;
+  const struct dtr_window *windows;
+  uint32_t window_count;
+};
+struct dtr_library_calls dtr_library_calls_of(const struct dtr_program *program);
+
+/* Creates everything that `calls` need for the calling thread. NULL on error, with the reason in
+ * `why` (of `why_size` bytes): a call the library refuses, or scratch larger than its
+ * scratch_bytes. */
+struct dtr_library *dtr_library_new(const struct dtr_library_calls *calls, const char *cpu_arch,
+                                    char *why, size_t why_size);
 void dtr_library_free(struct dtr_library *library);
 
 /* Holds the library's own threading to one thread for calls made by the calling thread. */
@@ -35,5 +52,13 @@ int64_t dtr_library_gemm_tiles(const struct dtr_gemm *gemm);
  * 64-byte aligned. Returns 0, or the library's status. */
 int dtr_library_gemm(struct dtr_library *library, uint32_t gemm, int64_t tile, const char *a,
                      const char *b, char *c, char *scratch);
+
+/* Buffers of a window call without scratch. */
+int dtr_library_window_buffers(const struct dtr_window *window);
+/* Tiles of one window call, and one of them: `buffers` as for dtr_window_run; `scratch` as above.
+ */
+int64_t dtr_library_window_tiles(const struct dtr_window *window);
+int dtr_library_window(struct dtr_library *library, uint32_t window, int64_t tile,
+                       char *const *buffers, char *scratch);
 
 #endif

@@ -73,8 +73,8 @@ static void bare_init(struct bare *b, struct dtr_scalars *scalars) {
       for (int64_t e = 0; e < program.variables[v].elements; e++)
         ((float *)(b->frame.variables + program.variables[v].offset))[e] =
             (float)((e * 7919) % 1000 - 500) * 1e-4f;
-  b->frame.library =
-      dtr_library_new(program.gemms, program.gemm_count, program.cpu_arch, why, sizeof why);
+  struct dtr_library_calls calls = dtr_library_calls_of(&program);
+  b->frame.library = dtr_library_new(&calls, program.cpu_arch, why, sizeof why);
   if (!b->frame.library) {
     fprintf(stderr, "%s\n", why);
     exit(1);

@@ -71,7 +71,7 @@ static void launch(void *context, const struct dtg_plan *plan, uint32_t number,
   struct jobs *jobs = context;
   const struct cg_kernel *kernel = plan->kernels.data[number];
   struct dtr_fault fault = {0};
-  if (kernel->kind == CG_KERNEL_GEMM) {
+  if (kernel->kind != CG_KERNEL_LOOPS) {
     cg_kernel_interpret(kernel, buffers);
     return;
   }

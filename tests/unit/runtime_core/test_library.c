@@ -83,6 +83,12 @@ static float value_at(int64_t i, int64_t salt) {
   return (float)(int32_t)(x >> 33) / 1073741824.0f - 1.0f;
 }
 
+static struct dtr_library *library_of(const struct dtr_gemm *gemms, uint32_t count, char *why,
+                                      size_t why_size) {
+  struct dtr_library_calls calls = {.gemms = gemms, .gemm_count = count};
+  return dtr_library_new(&calls, arch, why, why_size);
+}
+
 static struct data make_data(const struct dtr_gemm *g) {
   struct data d = {.count_a = (g->batch - 1) * g->stride_a + g->m * g->k,
                    .count_b = (g->batch - 1) * g->stride_b + g->k * g->n,
@@ -136,7 +142,7 @@ static double expected_at(const struct dtr_gemm *g, const struct data *d, int64_
 static void products_are_right(void **state) {
   (void)state;
   char why[200] = "", *scratch = allocate(plan_scratch());
-  struct dtr_library *library = dtr_library_new(cases, CASES, arch, why, sizeof why);
+  struct dtr_library *library = library_of(cases, CASES, why, sizeof why);
   assert_string_equal(why, "");
   assert_non_null(library);
   for (uint32_t i = 0; i < CASES; i++) {
@@ -166,7 +172,7 @@ struct job {
 static void *compute_all(void *argument) {
   struct job *job = argument;
   char why[200], *scratch = allocate(job->scratch_bytes);
-  struct dtr_library *library = dtr_library_new(cases, CASES, arch, why, sizeof why);
+  struct dtr_library *library = library_of(cases, CASES, why, sizeof why);
   assert_non_null(library);
   for (int round = 0; round < 2; round++)
     for (uint32_t i = 0; i < CASES; i++) {
@@ -233,7 +239,7 @@ static void too_much_scratch_is_refused(void **state) {
     if (cases[i].scratch_bytes > 0) {
       struct dtr_gemm small = cases[i];
       small.scratch_bytes--;
-      assert_null(dtr_library_new(&small, 1, arch, why, sizeof why));
+      assert_null(library_of(&small, 1, why, sizeof why));
       assert_non_null(strstr(why, "bytes of scratch for the matrix product 0, the plan has"));
       return;
     }
@@ -267,7 +273,7 @@ static void needs_do_not_depend_on_order(void **state) {
       gemm->scratch_bytes = dtr_library_gemm_scratch(gemm, arch);
     }
     char why[300] = "";
-    struct dtr_library *library = dtr_library_new(all, ALL, arch, why, sizeof why);
+    struct dtr_library *library = library_of(all, ALL, why, sizeof why);
     assert_string_equal(why, "");
     assert_non_null(library);
     dtr_library_free(library);

@@ -46,8 +46,8 @@ static int64_t run_bare(const struct dtr_program *program, const struct dtr_data
   struct dtr_error error;
   char why[256];
   dtr_error_clear(&error);
-  struct dtr_library *library =
-      dtr_library_new(program->gemms, program->gemm_count, program->cpu_arch, why, sizeof why);
+  struct dtr_library_calls calls = dtr_library_calls_of(program);
+  struct dtr_library *library = dtr_library_new(&calls, program->cpu_arch, why, sizeof why);
   assert_non_null(library);
   assert_true(dtr_init_variables(program, program->train.seed, variables, &error));
   char *arena = dtr_memory_new(program->shard.arena_bytes);
