@@ -192,6 +192,11 @@ static void put_loops(struct cg_cuda_emit *emit, struct cg_cuda_shape *shape) {
 bool cg_cuda_kernel(struct dtg_arena *arena, const struct cg_kernel *kernel,
                     struct cg_cuda_shape *shape, struct dtg_strbuf *out, struct dtg_strbuf *why) {
   struct cg_cuda_emit emit = {.arena = arena, .kernel = kernel, .out = out};
+  if (kernel->kind == CG_KERNEL_WINDOW) {
+    dtg_strbuf_printf(why, "kernel %s is a `%s`, which this version computes on a CPU only",
+                      kernel->name, cg_window_name(kernel->window.kind));
+    return false;
+  }
   dtg_strbuf_putc(out, '\n');
   if (kernel->kind == CG_KERNEL_GEMM)
     cg_cuda_gemm(kernel, shape, out);

@@ -238,7 +238,7 @@ static json_t *reductions(struct json *j) {
   return out;
 }
 
-static const char *const kinds[] = {
+static const char *const kernel_kinds[] = {
     [CG_KERNEL_LOOPS] = "loops", [CG_KERNEL_GEMM] = "product", [CG_KERNEL_WINDOW] = "window"};
 
 static json_t *launches(struct json *j, const struct dtg_plan_function *f) {
@@ -256,7 +256,7 @@ static json_t *launches(struct json *j, const struct dtg_plan_function *f) {
     const struct cg_kernel *kernel = j->in->plan->kernels.data[f->steps.data[s].kernel];
     set(row, "kernel", text(kernel->name));
     set(row, "comment", text(kernel->comment));
-    set(row, "kind", text(kinds[kernel->kind]));
+    set(row, "kind", text(kernel_kinds[kernel->kind]));
     set(row, "tiles", json_integer(kernel->tiles));
     json_array_append_new(out, row);
   }
