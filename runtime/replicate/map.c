@@ -270,6 +270,17 @@ static bool allocate(struct dtr_map *map, const struct dtr_replication *tables,
   return dtr_error_memory(error, (int64_t)sizeof *map->devices * map->device_count, "the tasks");
 }
 
+/* Blocks of shards are equal: sizes of messages, and what a wave holds, follow from that. */
+static bool check_shards(const struct dtr_program *program, struct dtr_error *error) {
+  uint32_t replicas = program->replication->replicas;
+  if (replicas > 0 && program->train.shards % replicas == 0)
+    return true;
+  return dtr_error_set(error, DTR_STATUS_BUG,
+                       "the replication tables are wrong: %u replicas cannot have %lld shards in "
+                       "equal blocks",
+                       replicas, (long long)program->train.shards);
+}
+
 bool dtr_map_new(const struct dtr_program *program, struct dtr_map **map, struct dtr_error *error) {
   const struct dtr_replication *tables = program->replication;
   struct dtr_map *made = calloc(1, sizeof *made);
@@ -281,7 +292,7 @@ bool dtr_map_new(const struct dtr_program *program, struct dtr_map **map, struct
                                     : DTR_RULE_SYNC;
   made->is_ordered = tables->is_async && tables->exchange_count > 0;
   made->asks = tables->backup > 0 || (tables->is_async && tables->staleness >= 0);
-  bool good = allocate(made, tables, error);
+  bool good = check_shards(program, error) && allocate(made, tables, error);
   if (good) {
     set_tasks(made, tables);
     good = set_replicas(made, tables, error) && set_clients(made, tables, error) &&

@@ -87,7 +87,8 @@ struct dtr_map {
   struct dtr_share *shares;
 };
 
-/* Refuses tables that contradict each other (status BUG) and devices that are no CPUs. */
+/* Refuses tables that contradict each other or deal shards in unequal blocks (status BUG), and
+ * devices that are no CPUs. */
 bool dtr_map_new(const struct dtr_program *program, struct dtr_map **map, struct dtr_error *error);
 void dtr_map_free(struct dtr_map *map);
 /* Whether a task has a client, a replica or an owner; the cluster may have tasks that a strategy

@@ -88,6 +88,12 @@ static void wrong_tables_are_refused(void **state) {
   expect_refusal(program, &tables, DTR_STATUS_BUG,
                  "the replication tables are wrong: there is no device 3");
 
+  tables = *good;
+  tables.replicas = 5;
+  expect_refusal(program, &tables, DTR_STATUS_BUG,
+                 "the replication tables are wrong: 5 replicas cannot have 12 shards in equal "
+                 "blocks");
+
   struct dtr_replica_family replicas = good->replica_families[0];
   tables = *good;
   tables.replica_families = &replicas;
