@@ -1,5 +1,7 @@
-/* The same cases on the rows `loop` and `sim`: what a task may rely on, whoever carries messages.
- * Then what only a simulated network does: time, faults, and finding out who breaks the rules. */
+/* The same cases on the rows `loop`, `sim` and `tcp`: what a task may rely on, whoever carries
+ * messages. Then what only a simulated network does: time, faults, and finding out who breaks the
+ * rules. */
+#include "runtime/net/net.h"
 #include "runtime/sim/transport_sim.h"
 
 #include <setjmp.h>
@@ -7,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
 
@@ -18,7 +21,9 @@ static const uint32_t tasks[ENDS] = {0, 1};
 /* One row under test, with two ends. */
 struct row {
   const char *name;
-  const struct dtr_sim_network *network; /* NULL: loop */
+  const struct dtr_sim_network *network; /* NULL: loop or tcp */
+  bool is_tcp;                           /* two processes in one, and a pair of sockets */
+  struct dtr_net *nets[ENDS];
   struct dtr_sim_world world;
   struct dtr_loop *loop;
   struct dtr_sim_net *net;
@@ -37,9 +42,41 @@ static const struct dtr_sim_network rough = {.latency = 50000,
                                              .partitions = &cut,
                                              .partition_count = 1};
 
+static struct dtr_net *open_net(uint32_t task, const struct dtr_edge *list, uint32_t count,
+                                struct dtr_error *error) {
+  struct dtr_net *net = NULL;
+  const struct dtr_net_options options = {.env = dtr_env_real(),
+                                          .task = task,
+                                          .ends = ENDS,
+                                          .tasks = tasks,
+                                          .edges = list,
+                                          .edge_count = count};
+  return dtr_net_new(&options, &net, error) ? net : NULL;
+}
+
+static void open_tcp(struct row *row) {
+  struct dtr_error error;
+  int sockets[ENDS];
+  dtr_error_clear(&error);
+  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, sockets), 0);
+  for (uint32_t task = 0; task < ENDS; task++) {
+    row->nets[task] = open_net(task, edges, EDGES, &error);
+    assert_non_null(row->nets[task]);
+    dtr_net_connect(row->nets[task], task, 1 - task, sockets[task]);
+  }
+  row->a = dtr_net_endpoint(row->nets[0], 0);
+  row->b = dtr_net_endpoint(row->nets[1], 1);
+  dtr_transport_progress(&row->a, 0); /* takes the socket */
+  dtr_transport_progress(&row->b, 0);
+}
+
 static void open_row(struct row *row) {
   struct dtr_error error;
   dtr_error_clear(&error);
+  if (row->is_tcp) {
+    open_tcp(row);
+    return;
+  }
   if (!row->network) {
     assert_true(dtr_loop_new(ENDS, edges, EDGES, &row->loop, &error));
     row->a = dtr_loop_endpoint(row->loop, 0);
@@ -58,12 +95,19 @@ static void close_row(struct row *row) {
     assert_string_equal(dtr_sim_net_violation(row->net), "");
   dtr_loop_free(row->loop);
   dtr_sim_net_free(row->net);
+  for (uint32_t task = 0; task < ENDS; task++)
+    dtr_net_free(row->nets[task]);
+  row->nets[0] = row->nets[1] = NULL;
   row->loop = NULL;
   row->net = NULL;
 }
 
 /* Until all that is under way has arrived. */
 static void settle(struct row *row) {
+  for (int round = 0; row->is_tcp && round < 3; round++) {
+    dtr_transport_progress(&row->a, 0);
+    dtr_transport_progress(&row->b, 0);
+  }
   while (row->net && dtr_sim_net_next(row->net) != INT64_MAX) {
     row->world.now = dtr_sim_net_next(row->net);
     dtr_sim_net_advance(row->net);
@@ -80,7 +124,7 @@ static void one_message_at_a_time(struct row *row) {
   ERROR(error);
   int64_t value = 42, other = 43;
   const void *got = NULL;
-  assert_string_equal(row->a.row->name, row->network ? "sim" : "loop");
+  assert_string_equal(row->a.row->name, row->is_tcp ? "tcp" : row->network ? "sim" : "loop");
   assert_int_equal(dtr_transport_receive(&row->b, 0, 7, 8, &got, &error), DTR_TRANSFER_PENDING);
   assert_int_equal(dtr_transport_sent(&row->a, 0), DTR_TRANSFER_DONE);
   assert_int_equal(dtr_transport_send(&row->a, 0, 7, &value, 8, &error), DTR_TRANSFER_DONE);
@@ -163,7 +207,8 @@ static void a_message_is_withdrawn_or_received(struct row *row) {
   assert_int_equal(step, 2);
   assert_int_equal(dtr_transport_receive(&row->b, 0, 2, 8, &got, &error), DTR_TRANSFER_DONE);
   assert_memory_equal(got, &second, 8);
-  assert_false(dtr_transport_withdraw(&row->a, 0)); /* too late */
+  if (!row->is_tcp)                                   /* which learns of it with its return only */
+    assert_false(dtr_transport_withdraw(&row->a, 0)); /* too late */
   dtr_transport_release(&row->b, 0);
   settle(row);
   assert_int_equal(dtr_transport_traffic(&row->a, 0).messages, 1);
@@ -221,6 +266,7 @@ static void newer_generations_wait(struct row *row) {
   expect_nothing(row);
   assert_int_equal(dtr_transport_send(&row->a, 0, 8, &newest, 8, &error), DTR_TRANSFER_PENDING);
   dtr_transport_reset(&row->b, 0, 3);
+  settle(row);
   expect(row, 7, new);
   dtr_transport_release(&row->b, 0);
   settle(row);
@@ -238,9 +284,12 @@ static void edges_must_join_ends(struct row *row) {
     ERROR(error);
     struct dtr_loop *loop;
     struct dtr_sim_net *net;
-    assert_false(row->network ? dtr_sim_net_new(&row->world, row->network, ENDS, tasks, &wrong[i],
-                                                1, &net, &error)
-                              : dtr_loop_new(ENDS, &wrong[i], 1, &loop, &error));
+    if (row->is_tcp)
+      assert_null(open_net(0, &wrong[i], 1, &error));
+    else
+      assert_false(row->network ? dtr_sim_net_new(&row->world, row->network, ENDS, tasks, &wrong[i],
+                                                  1, &net, &error)
+                                : dtr_loop_new(ENDS, &wrong[i], 1, &loop, &error));
     assert_int_equal(error.status, DTR_STATUS_BUG);
   }
 }
@@ -305,6 +354,10 @@ static void two_ends_talk(struct row *row) {
     assert_false(dtr_error_is_set(&error));
     if (moved)
       continue;
+    if (row->is_tcp) {
+      settle(row);
+      continue;
+    }
     assert_non_null(row->net); /* on the loop, somebody can always go on */
     assert_true(dtr_sim_net_next(row->net) != INT64_MAX);
     row->world.now = dtr_sim_net_next(row->net);
@@ -339,6 +392,16 @@ static void on_row(const char *name, const struct dtr_sim_network *network, uint
 static void the_loop_conforms(void **state) {
   (void)state;
   on_row("loop", NULL, 0);
+}
+
+static void connections_conform(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct row row = {.name = "tcp", .is_tcp = true};
+    open_row(&row);
+    cases[i](&row);
+    close_row(&row);
+  }
 }
 
 static void a_calm_network_conforms(void **state) {
@@ -505,6 +568,7 @@ static void a_crash_loses_messages(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_loop_conforms),
+      cmocka_unit_test(connections_conform),
       cmocka_unit_test(a_calm_network_conforms),
       cmocka_unit_test(a_rough_network_conforms),
       cmocka_unit_test(time_is_latency_and_bandwidth),
