@@ -2,7 +2,7 @@
 #include "compiler/opt/fuse.h"
 
 /* Elements below which nothing but the number of launches counts. */
-enum { SMALL = 16384, ROW = 65536, ENOUGH_ROWS = 16, CHEAP = 1, COSTLY = 8, PASSES = 2 };
+enum { SMALL = 16384, ROW = 65536, ENOUGH_ROWS = 16, CHEAP = 1, COSTLY = 8, PASSES = 3 };
 
 static double flops_per_element(const struct dtg_nest *nest, uint32_t id) {
   const struct dtg_graph *graph = nest->links->graph;
