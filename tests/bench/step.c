@@ -1,6 +1,7 @@
 // Measures a built program from within: a step as the program runs it, the same kernels in a bare
 // loop in plan order, and its matrix products alone. Compiled together with the host source of the
 // program (macro PROGRAM: its path); prints nanoseconds a step, the best of several rounds.
+// usage: bench STEPS [shard]: with the second word the kernels of the shards alone.
 #include "dtr_abi.h"
 #include "dtr_library.h"
 
@@ -138,6 +139,10 @@ int main(int argc, char **argv) {
   struct bare b;
   struct dtr_scalars scalars;
   bare_init(&b, &scalars);
+  if (argc > 2 && strcmp(argv[2], "shard") == 0) {
+    printf("shard %.1f\n", bare(&b, steps, false));
+    return 0;
+  }
   double step = stepped(steps);
   double loop = bare(&b, steps, true);
   skip_kernels = true;
