@@ -143,6 +143,7 @@ struct start {
   struct dtr_identity identity;
   struct dtr_inherit inherit;
   char **from_file; /* of --cluster */
+  struct dtr_deadlines deadlines;
   uint32_t task_count;
 };
 
@@ -156,7 +157,10 @@ static bool find_start(const struct dtr_program *program, const struct dtr_flags
                        struct start *start, struct dtr_error *error) {
   const struct dtr_env *env = dtr_env_real();
   *start = (struct start){.inherit.socket = NO_LISTENER,
-                          .task_count = dtr_plan_task_count(program->replication)};
+                          .task_count = dtr_plan_task_count(program->replication),
+                          .deadlines = dtr_deadlines_default()};
+  if (flags->deadline && !dtr_deadlines_parse(flags->deadline, &start->deadlines, error))
+    return false;
   return dtr_identity_find(env, program->replication, flags->task, &start->identity, error) &&
          dtr_inherit_read(env, program->replication, &start->inherit, error) &&
          (!flags->cluster ||
@@ -195,9 +199,7 @@ static int run_process(const struct dtr_program *program, const struct dtr_flags
                                                            ? (uint64_t)start->inherit.generation + 1
                                                            : (uint64_t)env->wall_time(env->context),
                                         .run = run_number(program),
-                                        .deadlines = {.start = 120 * INT64_C(1000000000),
-                                                      .step = 60 * INT64_C(1000000000),
-                                                      .shutdown = 30 * INT64_C(1000000000)}};
+                                        .deadlines = start->deadlines};
   return dtr_process_run(&options);
 }
 

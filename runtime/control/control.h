@@ -17,7 +17,7 @@
 
 #include <stdio.h>
 
-enum { DTR_CONTROL_MESSAGE = 8192 }; /* bytes of a message at most */
+enum { DTR_CONTROL_MESSAGE = 8448 }; /* bytes of a message at most */
 
 /* A data connection between an end of this task and one of `task`. */
 struct dtr_control_pair {

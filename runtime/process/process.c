@@ -82,29 +82,25 @@ static struct dtr_endpoint endpoint(void *context, uint32_t end) {
   return dtr_net_endpoint(((struct dtr_process *)context)->net, end);
 }
 
-static bool take_loss(struct dtr_process *process, uint32_t task) {
-  struct dtr_process_peer *peer = &process->states[task];
-  pthread_mutex_lock(&process->lock);
-  bool is_new = peer->is_lost && !peer->loss_is_told;
-  peer->loss_is_told = peer->is_lost;
-  pthread_mutex_unlock(&process->lock);
-  return is_new;
-}
-
 static void look(void *context, struct dtr_job_run *job) {
   struct dtr_process *process = context;
   pthread_mutex_lock(&process->lock);
   struct dtr_error error = process->error;
   pthread_mutex_unlock(&process->lock);
-  if (dtr_error_is_set(&error)) {
-    dtr_job_fail(job, &error);
-    return;
+  if (dtr_error_is_set(&error) && !process->has_failed) {
+    process->has_failed = true;
+    dtr_job_abandon(job, &error);
+  } else if (!process->has_failed) {
+    dtr_process_poll_recovery(process);
+    if (dtr_recovery_is_over(process->recovery)) /* it has given up */
+      dtr_job_abandon(job, dtr_recovery_error(process->recovery));
   }
-  for (uint32_t t = 0; t < process->map->task_count; t++)
-    if (take_loss(process, t)) {
-      dtr_process_note(process, "%s is lost: %s", process->names[t], process->states[t].why);
-      dtr_job_lose(job, t);
-    }
+}
+
+static void wake(void *context) {
+  struct dtr_process *process = context;
+  for (uint32_t i = 0; i < process->pair_count; i++)
+    dtr_net_wake(process->net, process->pairs[i].end);
 }
 
 static void leave(void *context, uint32_t end) {
@@ -122,6 +118,9 @@ static void abandon(void *context) {
 static void describe(void *context, FILE *stream) {
   struct dtr_process *process = context;
   int64_t now = dtr_env_now(process->options.env);
+  char text[512];
+  dtr_recovery_describe(process->recovery, now, text, sizeof text);
+  fprintf(stream, "%s: %s\n", process->names[process->options.task], text);
   for (uint32_t t = 0; t < process->map->task_count; t++) {
     const struct dtr_process_peer *peer = &process->states[t];
     if (!peer->is_wanted)
@@ -175,27 +174,34 @@ static struct dtr_job_options job_options(struct dtr_process *process,
                                       flags->threads == DTR_FLAG_UNSET ? 0 : (int)flags->threads,
                                   .terminal = options->terminal,
                                   .network = network,
-                                  .task = &options->task};
+                                  .task = &options->task,
+                                  .run = options->run};
 }
 
-/* What has ended the run, told once to the user and, if it began here, to the other tasks. */
+/* A task that a signal has ended may be started again: the others wait for it. */
+static bool must_tell(const struct dtr_process *process, const struct dtr_error *error) {
+  return dtr_error_is_set(error) && error->status != DTR_STATUS_STOPPED && !process->is_told &&
+         process->has_failed;
+}
+
+/* Why the run has ended; told to the user, and if the others cannot know it, to them. */
 static int conclude(struct dtr_process *process, struct dtr_job_run *job) {
   struct dtr_error *error = dtr_task_error(dtr_job_chief(job));
   bool is_chief = process->map->clients[0].task == process->options.task;
-  if (!dtr_error_is_set(error) && dtr_error_is_set(&process->error))
-    *error = process->error;
+  if (is_chief)
+    dtr_process_end_recovery(process);
   if (!dtr_error_is_set(error))
-    dtr_job_own_error(job, error);
-  if (dtr_error_is_set(error) && !process->is_told)
+    *error = *dtr_recovery_error(process->recovery);
+  if (must_tell(process, error))
     dtr_process_tell_error(process, error);
   if (!is_chief)
     dtr_process_tell_traffic(process, job);
   int status = dtr_error_is_set(error) ? dtr_status_exit(error->status) : 0;
   dtr_process_stop_control(process, status);
-  if (!dtr_error_is_set(error) && dtr_error_is_set(&process->error) && process->is_told)
-    *error = process->error; /* why the chief has ended it */
-  if (is_chief)
-    dtr_job_finish(job);
+  if (is_chief) {
+    dtr_job_finish(job); /* unless it is done */
+    dtr_job_write_traffic(job);
+  }
   if (dtr_error_is_set(error))
     dtr_error_report(error, stderr);
   return dtr_error_is_set(error) ? dtr_status_exit(error->status) : 0;
@@ -204,7 +210,9 @@ static int conclude(struct dtr_process *process, struct dtr_job_run *job) {
 static void free_process(struct dtr_process *process) {
   dtr_process_stop_control(process, 1);
   dtr_control_free(process->control);
+  dtr_process_free_recovery(process);
   dtr_net_free(process->net);
+  pthread_cond_destroy(&process->has_mail);
   pthread_mutex_destroy(&process->lock);
   dtr_secret_forget(process->secret);
   free(process->pairs);
@@ -239,6 +247,7 @@ static bool run_job(struct dtr_process *process, int *status, struct dtr_error *
                                           .look = look,
                                           .leave = leave,
                                           .abandon = abandon,
+                                          .wake = wake,
                                           .describe = describe,
                                           .traffic = traffic};
   struct dtr_job_options options = job_options(process, &network);
@@ -246,9 +255,14 @@ static bool run_job(struct dtr_process *process, int *status, struct dtr_error *
   if (!dtr_job_new(&options, &job, error))
     return false;
   process->main_end = dtr_job_main_group(job);
+  if (!dtr_process_make_recovery(process, job, error)) {
+    dtr_job_free(job);
+    return false;
+  }
   dtr_signals_install();
   dtr_job_drive(job);
   *status = conclude(process, job);
+  dtr_process_free_recovery(process);
   dtr_job_free(job);
   return true;
 }
@@ -269,6 +283,8 @@ int dtr_process_run(const struct dtr_process_options *options) {
   dtr_error_clear(&error);
   dtr_error_clear(&process.error);
   pthread_mutex_init(&process.lock, NULL);
+  pthread_cond_init(&process.has_mail, NULL);
+  process.last_mail = &process.first_mail;
   bool good = dtr_map_new(options->program, &map, &error);
   process.map = map;
   if (good && !dtr_map_has_work(map, options->task)) {

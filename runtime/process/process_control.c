@@ -31,24 +31,29 @@ void dtr_process_fail(struct dtr_process *process, const struct dtr_error *error
 
 static void present(void *context, uint32_t task, uint64_t incarnation) {
   struct dtr_process *process = context;
-  (void)incarnation;
+  struct dtr_mail mail = {.kind = DTR_MAIL_PRESENT, .task = task, .incarnation = incarnation};
   pthread_mutex_lock(&process->lock);
   struct dtr_process_peer *peer = &process->states[task];
   peer->has_come = true;
+  peer->is_lost = peer->has_left = false;
   peer->silent_since = INT64_MAX;
+  peer->incarnation = incarnation;
   pthread_mutex_unlock(&process->lock);
+  dtr_process_post(process, &mail);
 }
 
 static void lost(void *context, uint32_t task, uint64_t incarnation, const char *why) {
   struct dtr_process *process = context;
-  (void)incarnation;
+  struct dtr_mail mail = {.kind = DTR_MAIL_LOST, .task = task, .incarnation = incarnation};
   pthread_mutex_lock(&process->lock);
   struct dtr_process_peer *peer = &process->states[task];
   peer->is_lost = true;
   snprintf(peer->why, sizeof peer->why, "%s", why);
   pthread_mutex_unlock(&process->lock);
+  if (!atomic_load(&process->is_ending))
+    dtr_process_note(process, "%s is lost: %s", process->names[task], why);
   dtr_net_lose(process->net, task);
-  dtr_net_wake(process->net, process->main_end);
+  dtr_process_post(process, &mail);
 }
 
 static void silent(void *context, uint32_t task, int64_t since) {
@@ -56,6 +61,8 @@ static void silent(void *context, uint32_t task, int64_t since) {
   pthread_mutex_lock(&process->lock);
   process->states[task].silent_since = since;
   pthread_mutex_unlock(&process->lock);
+  dtr_process_post(process,
+                   &(struct dtr_mail){.kind = DTR_MAIL_SILENT, .task = task, .since = since});
   if (atomic_load(&process->is_ending))
     return;
   if (since == INT64_MAX)
@@ -75,8 +82,14 @@ static void bye(void *context, uint32_t task, int exit_status) {
   pthread_mutex_lock(&process->lock);
   process->states[task].has_left = true;
   process->states[task].exit_status = exit_status;
+  uint64_t incarnation = process->states[task].incarnation;
   pthread_mutex_unlock(&process->lock);
-  dtr_net_wake(process->net, process->main_end);
+  if (exit_status == 0)
+    return;
+  /* It may be started again, as one that was killed. */
+  dtr_net_lose(process->net, task);
+  dtr_process_post(
+      process, &(struct dtr_mail){.kind = DTR_MAIL_LOST, .task = task, .incarnation = incarnation});
 }
 
 static void data(void *context, const struct dtr_control_pair *pair, int socket) {
@@ -123,10 +136,9 @@ static void look_for_missing(struct dtr_process *process, int64_t now) {
   dtr_error_clear(&error);
   dtr_error_set(&error, DTR_STATUS_DEADLINE,
                 "%u of the tasks that %s waits for did not come within "
-                "%lld s: %s%s",
+                "%g s: %s%s",
                 missing, process->names[process->options.task],
-                (long long)(process->options.deadlines.start / 1000000000), list,
-                missing > 4 ? ", ..." : "");
+                (double)process->options.deadlines.start * 1e-9, list, missing > 4 ? ", ..." : "");
   dtr_error_hint(&error, "start every task of the plan; --deadline start=10m waits longer");
   dtr_process_fail(process, &error, false);
   process->all_have_come = true;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { ERROR = 'E', TRAFFIC = 'T', TRAFFIC_BYTES = 1 + 3 * 4 + 2 * 8 };
+enum { ERROR = 'E', RECOVERY = 'R', TRAFFIC = 'T', TRAFFIC_BYTES = 1 + 3 * 4 + 2 * 8 };
 
 /* ---- errors ---- */
 
@@ -67,6 +67,21 @@ static bool take_error(const unsigned char *bytes, size_t size, struct dtr_error
          take_text(&bytes, end, error->hint, sizeof error->hint) && bytes == end;
 }
 
+/* ---- recovery ---- */
+
+void dtr_process_send_recovery(void *context, uint32_t task,
+                               const struct dtr_recovery_message *message) {
+  struct dtr_process *process = context;
+  char bytes[1 + DTR_RECOVERY_BYTES];
+  bytes[0] = RECOVERY;
+  size_t size = dtr_recovery_pack(message, bytes + 1);
+  if (task == process->options.task) {
+    dtr_process_hear(process, task, (const unsigned char *)bytes, 1 + size);
+    return;
+  }
+  dtr_control_send(process->control, task, bytes, 1 + size);
+}
+
 /* ---- traffic ---- */
 
 struct dtr_traffic *dtr_process_traffic(struct dtr_process *process, uint32_t kind, uint32_t from,
@@ -113,8 +128,12 @@ static void take_traffic(struct dtr_process *process, uint32_t from, const unsig
 void dtr_process_hear(struct dtr_process *process, uint32_t from, const unsigned char *bytes,
                       size_t size) {
   struct dtr_error error;
+  struct dtr_mail mail = {.kind = DTR_MAIL_MESSAGE, .task = from};
   if (size == TRAFFIC_BYTES && bytes[0] == TRAFFIC)
     take_traffic(process, from, bytes + 1);
+  else if (size > 0 && bytes[0] == RECOVERY &&
+           dtr_recovery_unpack((const char *)bytes + 1, size - 1, &mail.message))
+    dtr_process_post(process, &mail);
   else if (size > 0 && bytes[0] == ERROR && take_error(bytes + 1, size - 1, &error))
     dtr_process_fail(process, &error, true);
 }

@@ -9,10 +9,22 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* What the control thread has for the recovery machine, which is the main thread's. */
+enum dtr_mail_kind { DTR_MAIL_PRESENT, DTR_MAIL_LOST, DTR_MAIL_SILENT, DTR_MAIL_MESSAGE };
+struct dtr_mail {
+  struct dtr_mail *next;
+  enum dtr_mail_kind kind;
+  uint32_t task;
+  uint64_t incarnation;
+  int64_t since;
+  struct dtr_recovery_message message;
+};
+
 /* How a peer stands, as the control channel has told it. */
 struct dtr_process_peer {
   bool is_wanted; /* shares an edge with this task */
-  bool has_come, is_lost, loss_is_told, has_left;
+  bool has_come, is_lost, has_left;
+  uint64_t incarnation;
   int exit_status;      /* has_left */
   int64_t silent_since; /* INT64_MAX: it is heard */
   char why[160];
@@ -43,15 +55,34 @@ struct dtr_process {
   bool is_told;                    /* by another: nobody needs to hear it from here */
   bool all_have_come;
   struct dtr_traffic *traffic; /* [kind][from][to] of other tasks */
+  struct dtr_mail *first_mail, **last_mail;
+  pthread_cond_t has_mail;
+  /* The main thread's. */
+  struct dtr_recovery *recovery; /* NULL: until the job is made */
+  struct dtr_recovery_actions actions;
+  bool has_failed;
 };
 
 /* ---- messages between processes, on the control channel (process_message.c) ---- */
 void dtr_process_tell_error(struct dtr_process *process, const struct dtr_error *error);
+void dtr_process_send_recovery(void *context, uint32_t task,
+                               const struct dtr_recovery_message *message);
 void dtr_process_tell_traffic(struct dtr_process *process, const struct dtr_job_run *job);
 void dtr_process_hear(struct dtr_process *process, uint32_t from, const unsigned char *bytes,
                       size_t size);
 struct dtr_traffic *dtr_process_traffic(struct dtr_process *process, uint32_t kind, uint32_t from,
                                         uint32_t to);
+
+/* ---- recovery (process_recovery.c) ---- */
+bool dtr_process_make_recovery(struct dtr_process *process, struct dtr_job_run *job,
+                               struct dtr_error *error);
+void dtr_process_free_recovery(struct dtr_process *process);
+/* Tells the machine what has happened, and lets it do what is due. */
+void dtr_process_poll_recovery(struct dtr_process *process);
+/* The chief's, when its groups have ended: until the others have, too. */
+void dtr_process_end_recovery(struct dtr_process *process);
+/* Any thread. */
+void dtr_process_post(struct dtr_process *process, const struct dtr_mail *mail);
 
 /* ---- the control thread (process_control.c) ---- */
 struct dtr_control_events dtr_process_events(struct dtr_process *process);

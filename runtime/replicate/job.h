@@ -90,6 +90,8 @@ struct dtr_traffic dtr_job_traffic(const struct dtr_job_run *job, enum dtr_chann
 /* Bounded staleness: the largest lead of a client over the slowest live one. */
 int64_t dtr_job_lead(const struct dtr_job_run *job);
 const struct dtr_map *dtr_job_map(const struct dtr_job_run *job);
+/* Writes the file of --traffic, if there is to be one. */
+void dtr_job_write_traffic(struct dtr_job_run *job);
 uint32_t dtr_job_edges(const struct dtr_job_run *job);
 enum dtr_channel_kind dtr_job_edge_kind(const struct dtr_job_run *job, uint32_t edge);
 /* "push of replica 1 on worker/1 to the owner on ps/0". */

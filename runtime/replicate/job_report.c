@@ -84,7 +84,7 @@ static void write_link(const struct dtr_job_run *job, struct dtr_json *json, uin
   }
 }
 
-static void write_traffic(struct dtr_job_run *job) {
+void dtr_job_write_traffic(struct dtr_job_run *job) {
   struct dtr_task *chief = dtr_job_chief(job);
   const char *path = job->options.flags->traffic;
   struct dtr_json json;
@@ -129,7 +129,7 @@ void dtr_job_finish(struct dtr_job_run *job) {
   if (job->is_finished)
     return;
   job->is_finished = true;
-  write_traffic(job);
+  dtr_job_write_traffic(job);
   write_memory(job);
   dtr_task_finish(dtr_job_chief(job));
 }

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Tasks that are killed, and started again by the launcher: with `update sync` the bits of the
+# undisturbed run, whoever dies.
+# Usage: restart.sh [SEEDS]
+set -euo pipefail
+. "${DTG_SOURCE_DIR:?the source tree}/tests/e2e/common.sh"
+seeds=${1:-1}
+steps=1500
+
+# pid_of TASK: of the process that is the task, started by the launcher; waits for it.
+pid_of() {
+  local pid
+  while kill -0 "$launcher" 2>/dev/null; do
+    for pid in $(cat "/proc/$launcher/task/$launcher/children" 2>/dev/null); do
+      for pid in "$pid" $(cat "/proc/$pid/task/$pid/children" 2>/dev/null); do
+        if tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx "DTG_TASK=$1"; then
+          printf '%s\n' "$pid"
+          return 0
+        fi
+      done
+    done
+  done
+  return 1
+}
+
+# The chief has made so many steps; or the run is over.
+await_step() {
+  while kill -0 "$launcher" 2>/dev/null; do
+    [ ! -f many.jsonl ] || [ "$(wc -l <many.jsonl)" -lt "$1" ] || return 0
+  done
+}
+
+run_and_kill() {
+  local task=$1 at=$2
+  rm -rf many.* checkpoints
+  "$dtgc" run -q mlp.dtg --cluster ps=2,worker=2 -o out --processes --restart 5 -- --threads 1 \
+    --quiet --steps "$steps" --save many.safetensors --log many.jsonl \
+    --checkpoint-dir checkpoints --deadline step=60s >many.out 2>many.err &
+  launcher=$!
+  await_step "$at"
+  pid=$(pid_of "$task") && kill -KILL "$pid"
+  wait "$launcher" || fail "$task killed at step $at: exit status $?: $(cat many.err)"
+}
+
+{ grep -v '^strategy ' "$models/mlp.dtg"
+  echo 'strategy it { replicate between_graph over worker  params on ps  update sync }'; } >mlp.dtg
+timeout 120 "$dtgc" run -q mlp.dtg --cluster ps=2,worker=2 -o out -- --quiet --threads 1 \
+  --steps "$steps" --save one.safetensors >one.out || fail "undisturbed: exit status $?"
+for seed in $(seq "$seeds"); do
+  RANDOM=$seed
+  for task in worker/1 ps/1 worker/0; do
+    at=$((RANDOM % 700 + 1))
+    printf 'seed %s: %s dies at step %s\n' "$seed" "$task" "$at"
+    run_and_kill "$task" "$at"
+    same one.safetensors many.safetensors
+    same one.out many.out
+    grep -q "$task is lost" many.err || fail "$task was not missed: $(cat many.err)"
+  done
+done
