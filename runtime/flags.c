@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { ON, TEXT, COUNT, WHOLE, LATER };
+enum kind { ON, TEXT, COUNT, WHOLE };
 enum { NAME = 32 };
 
 struct option {
@@ -23,7 +23,6 @@ struct option {
 #define OFFSET_TEXT(name) offsetof(struct dtr_flags, name)
 #define OFFSET_COUNT(name) offsetof(struct dtr_flags, name)
 #define OFFSET_WHOLE(name) offsetof(struct dtr_flags, name)
-#define OFFSET_LATER(name) 0
 static const struct option options[] = {
 #define X(name, argument, kind, help) {#name, argument, kind, help, OFFSET_##kind(name)},
 #include "runtime/flags.def"
@@ -85,10 +84,6 @@ static bool set(const struct option *option, const char *value, struct dtr_flags
   char name[NAME];
   void *field = (char *)flags + option->offset;
   flag_name(option, name);
-  if (option->kind == LATER) {
-    dtr_error_set(error, DTR_STATUS_USAGE, "--%s is not built into this version", name);
-    return dtr_error_hint(error, "programs of this version run on one device of one machine");
-  }
   if (option->kind == ON) {
     if (value) {
       dtr_error_set(error, DTR_STATUS_USAGE, "--%s takes no value", name);
@@ -201,8 +196,7 @@ bool dtr_flags_parse(int argc, char **argv, struct dtr_flags *flags, struct dtr_
       return unknown(word, name, length, error);
     const char *value = equals ? equals + 1 : NULL;
     /* What looks like a flag is no value, so that a forgotten one is noticed. */
-    if (!equals && option->argument && option->kind != LATER && i + 1 < argc &&
-        strncmp(argv[i + 1], "--", 2) != 0)
+    if (!equals && option->argument && i + 1 < argc && strncmp(argv[i + 1], "--", 2) != 0)
       value = argv[++i];
     if (!set(option, value, &read, error))
       return false;
@@ -221,8 +215,8 @@ void dtr_flags_help(const struct dtr_program *program, FILE *stream) {
     const struct option *option = &options[i];
     snprintf(left, sizeof left, "--%s%s%s", flag_name(option, name), option->argument ? " " : "",
              option->argument ? option->argument : "");
-    fprintf(stream, "  %-24s %s%s\n", left, option->help,
-            option->kind == LATER ? " (not in this version)" : "");
+    fprintf(stream, "  %-24s %s\n", left, option->help);
   }
-  fprintf(stream, "\nexit status: 0 done, 1 failed, 2 wrong flags or configuration, 70 a bug\n");
+  fprintf(stream, "\nexit status: 0 done, 1 failed, 2 wrong flags or configuration, 3 a task was "
+                  "lost,\n4 refused by the others, 70 a bug\n");
 }

@@ -17,7 +17,6 @@ struct dtr_flags {
 #define DTR_FIELD_TEXT(name) const char *name;
 #define DTR_FIELD_COUNT(name) int64_t name;
 #define DTR_FIELD_WHOLE(name) int64_t name;
-#define DTR_FIELD_LATER(name)
 #define X(name, argument, kind, help) DTR_FIELD_##kind(name)
 #include "runtime/flags.def"
 #undef X
