@@ -124,6 +124,7 @@ static const struct {
     {"adam_clip", "optimizer = o.adam(lr = 0.05)\n  gradient = o.clip_by_global_norm(4.0)", "mv"},
     {"adam_large_eps", "optimizer = o.adam(lr = 0.05, eps = 0.1)", "mv"},
     {"adamw", "optimizer = o.adamw(lr = 0.05, weight_decay = 0.1)", "mv"},
+    {"lamb", "optimizer = o.lamb(lr = 0.05, weight_decay = 0.1)", "mv"},
     {"rmsprop", "optimizer = o.rmsprop(lr = 0.01, rho = 0.9)", "s"},
     {"rmsprop_large_eps", "optimizer = o.rmsprop(lr = 0.1, rho = 0.9, eps = 0.1)", "s"},
     {"adagrad", "optimizer = o.adagrad(lr = 0.1)", "s"},
@@ -180,6 +181,36 @@ static void test_optimizers(void **state) {
     }
     close_run(&run);
   }
+}
+
+static double sign(double x) {
+  return x > 0 ? 1 : x < 0 ? -1 : 0;
+}
+
+/* The reference has no run of lion: its formula, on the gradients of another one. */
+static void test_lion(void **state) {
+  (void)state;
+  enum { COUNT = 3 };
+  struct run run;
+  double param[COUNT], moment[COUNT] = {0};
+  open_file(&run, "sgd");
+  build(&run, "  param b: f32[3] ~ zeros()\n  return x * sum(b)\n",
+        "optimizer = o.lion(lr = 0.1, weight_decay = 0.2)");
+  add_variables(&run);
+  memcpy(param, stored(&run, "init.%s", "b")->data, sizeof param);
+  memcpy(leaf_find(&run.variables, "p.b")->data, param, sizeof param);
+  while (run.step < 10) {
+    const double *gradient = stored(&run, "grads.%s", "b")->data + run.step * COUNT;
+    for (int i = 0; i < COUNT; i++) {
+      param[i] -= 0.1 * (sign(0.9 * moment[i] + 0.1 * gradient[i]) + 0.2 * param[i]);
+      moment[i] = 0.99 * moment[i] + 0.01 * gradient[i];
+    }
+    set_step(&run, "b");
+    run_step(&run);
+    compare(&run, "b", leaf_find(&run.variables, "p.b")->data, param, COUNT);
+    compare(&run, "b:m", leaf_find(&run.variables, "p.b:m")->data, moment, COUNT);
+  }
+  close_run(&run);
 }
 
 /* ---- clipping ---- */
@@ -282,9 +313,8 @@ static void test_warmup(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_optimizers),
-      cmocka_unit_test(test_clipping),
-      cmocka_unit_test(test_schedules),
+      cmocka_unit_test(test_optimizers), cmocka_unit_test(test_lion),
+      cmocka_unit_test(test_clipping),   cmocka_unit_test(test_schedules),
       cmocka_unit_test(test_warmup),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
