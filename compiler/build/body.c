@@ -89,7 +89,7 @@ static void add_candidate(struct dtg_build *b, const struct dtg_ast_stmt *stmt, 
   if (!dtg_type_equal(type, dtg_build_type(b, candidate))) {
     struct dtg_diag *diag = dtg_build_error(
         b, stmt->span, "the state `%s` is %s, but its update is %s", stmt->name.text,
-        dtg_build_type_text(b, type), dtg_build_type_text(b, dtg_build_type(b, candidate)));
+        dtg_build_type_text(b, type), dtg_build_node_text(b, candidate));
     dtg_build_note(b, diag, candidate);
     return;
   }

@@ -109,6 +109,11 @@ struct dtg_build_leaf {
   const char *owner;               // path of the instance that declared it
 };
 
+// Where a message points to, and the place in the library that it came from (or the same).
+struct dtg_build_report {
+  struct dtg_span shown, origin;
+};
+
 struct dtg_build {
   struct dtg_ctx *ctx;
   const struct dtg_model *model;
@@ -126,7 +131,9 @@ struct dtg_build {
   bool stopped;                            // a limit was reached
   bool may_declare; // false in the evaluation graphs: training has declared every variable
   DTG_VEC(struct dtg_build_leaf) leaves;
-  DTG_VEC(struct dtg_span) reported;
+  DTG_VEC(struct dtg_build_report) reported;
+  DTG_VEC(uint32_t) batch_axes; // batch.c: of the first nodes of `batch_graph`
+  const struct dtg_graph *batch_graph;
   struct {
     const char *path;
     uint32_t count;
@@ -141,6 +148,8 @@ struct dtg_build {
 
 struct dtg_diag *dtg_build_error(struct dtg_build *b, struct dtg_span span, const char *format, ...)
     __attribute__((format(printf, 3, 4), returns_nonnull));
+struct dtg_diag *dtg_build_warning(struct dtg_build *b, struct dtg_span span, const char *format,
+                                   ...) __attribute__((format(printf, 3, 4), returns_nonnull));
 struct dtg_value dtg_build_fail(struct dtg_build *b, struct dtg_span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 // "note: `x` is f32[3, 5], computed here".
@@ -148,6 +157,18 @@ void dtg_build_note(struct dtg_build *b, struct dtg_diag *diag, uint32_t node);
 const char *dtg_build_type_text(struct dtg_build *b, const struct dtg_type *type);
 const struct dtg_type *dtg_build_type(const struct dtg_build *b, uint32_t node);
 struct dtg_value dtg_build_tensor(uint32_t node, bool weak);
+
+// batch.c: bit i is set where axis i of the node is the batch, as far as the ops that made it tell.
+uint32_t dtg_build_batch_axes(struct dtg_build *b, uint32_t node);
+// "f32[B=32, 28, 28]".
+const char *dtg_build_node_text(struct dtg_build *b, uint32_t node);
+// The text of an op with the types of its operands written like that.
+const char *dtg_build_name_batches(struct dtg_build *b, const uint32_t *inputs, uint32_t count,
+                                   const char *text);
+// Warns where an op of two sides of different rank brings the batch of one beside that of the
+// other.
+void dtg_build_warn_batches(struct dtg_build *b, const char *op, uint32_t left, uint32_t right,
+                            struct dtg_span span);
 
 // ---- eval.c ----
 

@@ -47,7 +47,8 @@ struct dtg_value dtg_build_add(struct dtg_build *b, const char *name, const uint
   struct dtg_strbuf why = {0};
   uint32_t node = DTG_NO_NODE;
   if (!dtg_try_add(b->graph, op, inputs, input_count, sorted, attr_count, &why, &node)) {
-    struct dtg_diag *diag = dtg_build_error(b, span, "%s", dtg_strbuf_text(&why));
+    struct dtg_diag *diag = dtg_build_error(
+        b, span, "%s", dtg_build_name_batches(b, inputs, input_count, dtg_strbuf_text(&why)));
     for (uint32_t i = 0; i < input_count; i++)
       dtg_build_note(b, diag, inputs[i]);
   }
@@ -108,8 +109,9 @@ static bool no_operand(struct dtg_build *b, const char *op, const struct dtg_val
 static void mixed_types(struct dtg_build *b, const char *op, uint32_t left, uint32_t right,
                         struct dtg_span span) {
   const struct dtg_type *a = dtg_build_type(b, left), *c = dtg_build_type(b, right);
-  struct dtg_diag *diag = dtg_build_error(b, span, "`%s` cannot mix %s and %s", op,
-                                          dtg_build_type_text(b, a), dtg_build_type_text(b, c));
+  struct dtg_diag *diag =
+      dtg_build_error(b, span, "`%s` cannot mix %s and %s", op, dtg_build_node_text(b, left),
+                      dtg_build_node_text(b, right));
   dtg_build_note(b, diag, left);
   dtg_build_note(b, diag, right);
   enum dtg_dtype wanted = dtg_dtype_is_float(a->dtype) ? a->dtype : c->dtype;
@@ -225,12 +227,13 @@ static bool common_shape(struct dtg_build *b, const char *op, const uint32_t *no
   for (size_t i = 1; i < count; i++) {
     struct dtg_shape wider;
     if (dtg_shape_broadcast(out, &dtg_build_type(b, nodes[i])->shape, &wider)) {
+      dtg_build_warn_batches(b, op, nodes[i - 1], nodes[i], span);
       *out = wider;
       continue;
     }
-    struct dtg_diag *diag = dtg_build_error(b, span, "`%s` cannot pair the shapes of %s and %s", op,
-                                            dtg_build_type_text(b, dtg_build_type(b, nodes[0])),
-                                            dtg_build_type_text(b, dtg_build_type(b, nodes[i])));
+    struct dtg_diag *diag =
+        dtg_build_error(b, span, "`%s` cannot pair the shapes of %s and %s", op,
+                        dtg_build_node_text(b, nodes[0]), dtg_build_node_text(b, nodes[i]));
     for (size_t j = 0; j < count; j++)
       dtg_build_note(b, diag, nodes[j]);
     return false;
@@ -242,10 +245,10 @@ static bool is_condition(struct dtg_build *b, const struct dtg_value *value, str
   if (value->kind == DTG_VALUE_BOOL ||
       (value->kind == DTG_VALUE_TENSOR && dtg_build_type(b, value->node)->dtype == DTG_BOOL))
     return true;
-  struct dtg_diag *diag = dtg_build_error(
-      b, span, "the condition of `where` must be bool, not %s",
-      value->kind == DTG_VALUE_TENSOR ? dtg_build_type_text(b, dtg_build_type(b, value->node))
-                                      : dtg_value_kind_text(value));
+  struct dtg_diag *diag =
+      dtg_build_error(b, span, "the condition of `where` must be bool, not %s",
+                      value->kind == DTG_VALUE_TENSOR ? dtg_build_node_text(b, value->node)
+                                                      : dtg_value_kind_text(value));
   if (value->kind == DTG_VALUE_TENSOR)
     dtg_build_note(b, diag, value->node);
   dtg_diag_hint(diag, "compare it, for example x != 0");
@@ -358,7 +361,8 @@ static bool infers(struct dtg_build *b, const char *name, const uint32_t *nodes,
     types[i] = *dtg_build_type(b, nodes[i]);
   bool good = dtg_op_infer(dtg_op_find(name), &call, &type);
   if (!good) {
-    struct dtg_diag *diag = dtg_build_error(b, span, "%s", dtg_strbuf_text(&why));
+    struct dtg_diag *diag = dtg_build_error(
+        b, span, "%s", dtg_build_name_batches(b, nodes, count, dtg_strbuf_text(&why)));
     for (uint32_t i = 0; i < count; i++)
       dtg_build_note(b, diag, nodes[i]);
   }

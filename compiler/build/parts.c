@@ -90,7 +90,7 @@ static bool same_but_for(struct dtg_build *b, uint32_t x, uint32_t index, int64_
       b, span,
       "the indices of `take_along_axis` are integers with the shape of x but for axis %" PRId64
       ": %s does not fit %s",
-      axis, dtg_build_type_text(b, type), dtg_build_type_text(b, dtg_build_type(b, x)));
+      axis, dtg_build_type_text(b, type), dtg_build_node_text(b, x));
   dtg_build_note(b, diag, x);
   dtg_build_note(b, diag, index);
   return false;
@@ -148,7 +148,7 @@ static bool sizes_fit(struct dtg_build *b, const struct dtg_build_given *given, 
     diag = dtg_build_error(b, given->span,
                            "the sizes of `split` add up to %" PRId64 ", but axis %" PRId64
                            " of %s has %" PRId64 " elements",
-                           sum, axis, dtg_build_type_text(b, dtg_build_type(b, x)), whole);
+                           sum, axis, dtg_build_node_text(b, x), whole);
   else
     diag = dtg_build_error(b, given->span, "the sizes of `split` are a list of ints of at least 1");
   dtg_build_note(b, diag, x);

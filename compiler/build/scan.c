@@ -33,10 +33,9 @@ void dtg_build_collect(struct dtg_build *b, struct dtg_build_env *env,
     return;
   if (entry->nodes.len > 0 &&
       !dtg_type_equal(dtg_build_type(b, entry->nodes.data[0]), dtg_build_type(b, node))) {
-    struct dtg_diag *diag =
-        dtg_build_error(b, stmt->span, "`%s` collects %s here, but %s in the first iteration",
-                        entry->name, dtg_build_type_text(b, dtg_build_type(b, node)),
-                        dtg_build_type_text(b, dtg_build_type(b, entry->nodes.data[0])));
+    struct dtg_diag *diag = dtg_build_error(
+        b, stmt->span, "`%s` collects %s here, but %s in the first iteration", entry->name,
+        dtg_build_node_text(b, node), dtg_build_node_text(b, entry->nodes.data[0]));
     dtg_diag_hint(diag, "all iterations must give one type and shape");
     entry->failed = true;
     return;

@@ -79,9 +79,8 @@ static const char *leading_text(struct dtg_build *b, const struct dtg_shape *lea
 static bool mismatch(struct dtg_build *b, const struct dtg_build_env *env,
                      const struct dtg_ast_type *type, const struct dtg_value *value,
                      const char *what, struct dtg_span span) {
-  const struct dtg_type *have = dtg_build_type(b, value->node);
   struct dtg_diag *diag = dtg_build_error(b, span, "%s must be %s, but it is %s", what,
-                                          written(b, type), dtg_build_type_text(b, have));
+                                          written(b, type), dtg_build_node_text(b, value->node));
   if (env->has_leading && ellipsis_at(type) >= 0)
     dtg_diag_note(diag, type->span, "the type is written here; `...` stands for %s",
                   leading_text(b, &env->leading));
@@ -184,7 +183,7 @@ bool dtg_build_check_dims(struct dtg_build *b, struct dtg_build_env *env,
       continue;
     struct dtg_diag *diag =
         dtg_build_error(b, span, "%s must be %s, but it is %s: %" PRId64 " is not %" PRId64, what,
-                        written(b, type), dtg_build_type_text(b, &have), pairs[i].size, size);
+                        written(b, type), dtg_build_node_text(b, value->node), pairs[i].size, size);
     dtg_diag_note(diag, pairs[i].written->span, "this dim is %" PRId64 " here", size);
     dtg_build_note(b, diag, value->node);
     return false;

@@ -58,11 +58,11 @@ static bool transform_gradient(struct dtg_build *b, const struct dtg_value *func
     *gradient = value.node;
     return true;
   }
-  struct dtg_diag *diag = dtg_build_error(
-      b, span, "`gradient` must give a tensor of the parameter's type, %s, not %s",
-      dtg_build_type_text(b, &type),
-      value.kind == DTG_VALUE_TENSOR ? dtg_build_type_text(b, dtg_build_type(b, value.node))
-                                     : dtg_value_kind_text(&value));
+  struct dtg_diag *diag =
+      dtg_build_error(b, span, "`gradient` must give a tensor of the parameter's type, %s, not %s",
+                      dtg_build_type_text(b, &type),
+                      value.kind == DTG_VALUE_TENSOR ? dtg_build_node_text(b, value.node)
+                                                     : dtg_value_kind_text(&value));
   dtg_diag_hint(diag, "for example gradient = clip_by_global_norm(1.0)");
   return false;
 }
