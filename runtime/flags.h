@@ -24,7 +24,7 @@ struct dtr_flags {
 
 /* Reads `--flag value` and `--flag=value`. Unset: false, NULL, DTR_FLAG_UNSET. Errors (status
  * USAGE): an unknown flag, with the nearest one; a missing, empty or unwanted argument; a count
- * that is none; a flag twice; flags that exclude each other; a flag that is not built yet. */
+ * that is none; a flag twice; flags that exclude each other. */
 bool dtr_flags_parse(int argc, char **argv, struct dtr_flags *flags, struct dtr_error *error);
 void dtr_flags_help(const struct dtr_program *program, FILE *stream);
 
