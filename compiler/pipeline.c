@@ -9,6 +9,7 @@
 #include "compiler/build/build.h"
 #include "compiler/grad/grad.h"
 #include "compiler/ir/graph_text.h"
+#include "compiler/ir/sparse.h"
 #include "compiler/ir/verify.h"
 #include "compiler/launch/launch.h"
 #include "compiler/opt/opt.h"
@@ -82,7 +83,10 @@ static bool run_graph(struct dtg_pipeline *p) {
 }
 
 static bool run_grad(struct dtg_pipeline *p) {
-  return dtg_grad(p->ctx, p->module);
+  if (!dtg_grad(p->ctx, p->module))
+    return false;
+  dtg_grad_sparse(p->module);
+  return true;
 }
 
 static bool run_opt(struct dtg_pipeline *p) {
@@ -90,7 +94,15 @@ static bool run_opt(struct dtg_pipeline *p) {
     dtg_opt_nothing(p->module);
   else
     dtg_opt(p->ctx, p->module);
-  return true;
+  uint32_t node;
+  if (dtg_sparse_decide(p->module, &node))
+    return true;
+  struct dtg_diag *diag =
+      dtg_error(&p->ctx->diags, dtg_graph_node(p->module->update, node)->span,
+                "`lazy` cannot be: the optimizer needs every row of a gathered table here");
+  dtg_diag_note(diag, p->model->train.optimizer->span, "`lazy` is asked for here");
+  dtg_diag_hint(diag, "sums over a tensor need all of it: leave `lazy` out");
+  return false;
 }
 
 static bool run_replicate(struct dtg_pipeline *p) {
@@ -174,7 +186,9 @@ static bool run_schedule(struct dtg_pipeline *p) {
                                          .window_scratch_bytes = window_scratch,
                                          .scratch_context = (void *)(uintptr_t)p->cluster.cpu_arch,
                                          .inputs = inputs,
-                                         .input_count = (uint32_t)p->model->inputs.len};
+                                         .input_count = (uint32_t)p->model->inputs.len,
+                                         .shards =
+                                             p->replication->shards / p->replication->replicas};
   p->plan = dtg_schedule(p->ctx, p->module, &options);
   if (!p->plan)
     return false;

@@ -123,6 +123,18 @@ static enum dtr_contribution_kind contribution_kind(enum dtg_root_kind kind) {
   }
 }
 
+static void put_rows(struct dtr_contribution *out, const struct dtg_plan_contribution *c) {
+  const struct dtg_sparse *table = c->sparse;
+  out->elements = table->rows * table->width;
+  out->list = (struct dtr_row_list){.kind = table->touched ? DTR_ROWS_TOUCHED : DTR_ROWS_PASS,
+                                    .rows = table->rows,
+                                    .width = table->width,
+                                    .picks = table->picks,
+                                    .capacity = c->capacity,
+                                    .count = c->rows,
+                                    .ids = c->ids};
+}
+
 static struct dtr_contribution *make_contributions(struct dtg_ctx *ctx,
                                                    const struct dtg_plan *plan) {
   struct dtr_contribution *out =
@@ -136,6 +148,8 @@ static struct dtr_contribution *make_contributions(struct dtg_ctx *ctx,
                                        .offset = c->offset,
                                        .maximum = c->reduce == DTG_REDUCE_MAX,
                                        .mean = c->reduce == DTG_REDUCE_MEAN};
+    if (c->sparse)
+      put_rows(&out[i], c);
   }
   return out;
 }

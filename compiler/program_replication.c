@@ -1,7 +1,7 @@
 // The tables of replication: maps as they are, and the update as launches over blocks, phase by
 // phase.
 #include "compiler/base/bug.h"
-#include "compiler/ir/update_split.h"
+#include "compiler/ir/sparse.h"
 #include "compiler/program.h"
 
 #include <string.h>
@@ -13,6 +13,7 @@ struct tables {
   const struct dtg_plan *plan;
   const struct dtg_plan_function *update;
   const struct dtg_update_split *split;
+  const enum dtg_rows *rows; // by group of the update
   struct dtr_replication *out;
   int64_t *offsets; // per node of the update: its place in the owners' arena, -1: none yet
 };
@@ -102,28 +103,37 @@ static bool is_block_sum(const struct tables *t, uint32_t node) {
   return op->class == DTG_CLASS_REDUCE && op->form == DTG_REDUCE_BLOCKS;
 }
 
-static struct dtr_update_buffer make_buffer(struct tables *t, const struct dtg_plan_step *step,
+static struct dtr_update_buffer find_buffer(struct tables *t, const struct dtg_plan_step *step,
                                             size_t index) {
   const struct dtg_location *at = &step->args.data[index];
   uint32_t node = step->nodes.data[index];
   const struct dtg_group *group = &t->update->groups->groups[step->group];
   switch (at->space) {
   case DTG_SPACE_VARIABLE:
-    return (struct dtr_update_buffer){DTR_SPACE_VARIABLE, variable_at(t, at->offset), 0, false};
+    return (struct dtr_update_buffer){DTR_SPACE_VARIABLE, variable_at(t, at->offset), 0, false,
+                                      false};
   case DTG_SPACE_CONTRIBUTION:
     return (struct dtr_update_buffer){DTR_SPACE_CONTRIBUTION, contribution_at(t, at->offset), 0,
-                                      false};
+                                      false, false};
   case DTG_SPACE_SCALAR:
-    return (struct dtr_update_buffer){DTR_SPACE_SCALAR, at->index, 0, false};
+    return (struct dtr_update_buffer){DTR_SPACE_SCALAR, at->index, 0, false, false};
   case DTG_SPACE_ARENA:
     if (node == DTG_NO_NODE)
-      return (struct dtr_update_buffer){
-          DTR_SPACE_ARENA, 0, take(t, dtg_type_bytes(&group->buffers.data[index].type)), false};
+      return (struct dtr_update_buffer){DTR_SPACE_ARENA, 0,
+                                        take(t, dtg_type_bytes(&group->buffers.data[index].type)),
+                                        false, true};
     return (struct dtr_update_buffer){DTR_SPACE_ARENA, 0, place_node(t, node),
-                                      is_block_sum(t, node)};
+                                      is_block_sum(t, node), false};
   default:
     dtg_bug("an update reads an input of the model");
   }
+}
+
+static struct dtr_update_buffer make_buffer(struct tables *t, const struct dtg_plan_step *step,
+                                            size_t index) {
+  struct dtr_update_buffer buffer = find_buffer(t, step, index);
+  buffer.written = t->update->groups->groups[step->group].buffers.data[index].written;
+  return buffer;
 }
 
 static struct dtr_update_launch make_launch(struct tables *t, uint32_t first_launch, uint32_t s) {
@@ -138,6 +148,7 @@ static struct dtr_update_launch make_launch(struct tables *t, uint32_t first_lau
                                      .variable = group->variable,
                                      .phase = group->phase,
                                      .whole = group->whole,
+                                     .rows = (enum dtr_launch_rows)t->rows[step->group],
                                      .buffer_count = (uint32_t)step->args.len,
                                      .buffers = buffers};
   if (group->block == 0)
@@ -154,7 +165,7 @@ int64_t dtg_program_update_arena(const struct dtg_replication *replication,
   const struct dtg_plan_function *update = &plan->functions[DTG_PLAN_UPDATE];
   struct dtg_arena scratch = {0};
   int64_t bytes = 0;
-  if (replication->single || !update->graph)
+  if ((replication->single && plan->module->sparse.len == 0) || !update->graph)
     return 0;
   bool *seen = DTG_NEW_ARRAY(&scratch, bool, update->graph->nodes.len);
   for (size_t s = 0; s < update->steps.len; s++) {
@@ -216,6 +227,7 @@ static void put_update(struct tables *t) {
   t->offsets = DTG_NEW_ARRAY(&t->scratch, int64_t, t->update->graph->nodes.len);
   for (size_t n = 0; n < t->update->graph->nodes.len; n++)
     t->offsets[n] = -1;
+  t->rows = dtg_sparse_groups(&t->scratch, t->plan->module, t->update->groups, t->split);
   t->out->phase_count = t->split->phases;
   put_launches(t);
   put_exchanges(t);
@@ -227,7 +239,7 @@ static void put_update(struct tables *t) {
 struct dtr_replication *dtg_program_replication(struct dtg_ctx *ctx,
                                                 const struct dtg_replication *replication,
                                                 const struct dtg_plan *plan) {
-  if (replication->single)
+  if (replication->single && plan->module->sparse.len == 0)
     return NULL;
   const struct dtg_update_rule *rule = &replication->strategy->update;
   struct tables t = {.ctx = ctx,
@@ -236,6 +248,7 @@ struct dtr_replication *dtg_program_replication(struct dtg_ctx *ctx,
                      .update = &plan->functions[DTG_PLAN_UPDATE],
                      .out = DTG_NEW(&ctx->arena, struct dtr_replication)};
   *t.out = (struct dtr_replication){.strategy = replication->strategy->name,
+                                    .is_single = replication->single,
                                     .is_async = rule->is_async,
                                     .backup = rule->backup,
                                     .staleness = rule->staleness};

@@ -1,6 +1,8 @@
 #include "runtime/executor.h"
 
 #include "runtime/memory.h"
+#include "runtime/rows.h"
+#include "runtime/update.h"
 #include "runtime/value.h"
 
 #include <stdlib.h>
@@ -27,11 +29,25 @@ static int64_t variables_bytes(const struct dtr_program *program) {
   int64_t bytes = 0;
   for (uint32_t v = 0; v < program->variable_count; v++) {
     const struct dtr_variable *variable = &program->variables[v];
-    if (!program->replication || variable->kind != DTR_VARIABLE_SLOT)
+    if (!program->replication || program->replication->is_single ||
+        variable->kind != DTR_VARIABLE_SLOT)
       bytes = maximum(bytes, variable->offset + dtr_memory_round(variable->elements *
                                                                  dtr_dtype_bytes(variable->dtype)));
   }
   return bytes;
+}
+
+/* A thread that runs shards sorts what they have gathered. */
+static int64_t sort_bytes(const struct dtr_executor_options *options) {
+  if (options->threads_only || options->evaluate_only)
+    return 0;
+  return dtr_rows_scratch(options->program->contributions, options->program->contribution_count);
+}
+
+/* The update of sparse parameters on the only device. */
+static bool updates_by_slices(const struct dtr_executor_options *options) {
+  const struct dtr_replication *tables = options->program->replication;
+  return tables && tables->is_single && !options->threads_only && !options->evaluate_only;
 }
 
 static struct dtr_span shards_of(const struct dtr_executor_options *options) {
@@ -52,13 +68,17 @@ static int leaders_of(const struct dtr_executor_options *options) {
 int64_t dtr_executor_bytes(const struct dtr_executor_options *options) {
   const struct dtr_program *program = options->program;
   int64_t arenas, blocks = 0, bytes;
-  bool overflow = __builtin_mul_overflow(arena_bytes(options), options->threads, &arenas);
+  bool overflow =
+      __builtin_mul_overflow(arena_bytes(options) + sort_bytes(options), options->threads, &arenas);
   if (options->threads_only)
     return overflow ? INT64_MAX : arenas;
   struct dtr_tree_part part = tree_of(options);
   if (!options->evaluate_only)
     overflow |= __builtin_mul_overflow(dtr_tree_part_blocks(&part, leaders_of(options)),
                                        dtr_memory_round(program->contribution_bytes), &blocks);
+  if (updates_by_slices(options))
+    blocks += dtr_memory_round(program->replication->update_arena_bytes) +
+              dtr_update_bytes(program, DTR_UPDATE_EVERY);
   overflow |= __builtin_add_overflow(arenas, blocks, &bytes);
   overflow |= __builtin_add_overflow(bytes, variables_bytes(program), &bytes);
   return overflow ? INT64_MAX : bytes;
@@ -72,9 +92,11 @@ static void start_worker(void *context, int thread) {
   const struct dtr_program *program = executor->program;
   struct dtr_worker *worker = &executor->workers[thread];
   worker->arena = dtr_ledger_new(executor->ledger, DTR_LEDGER_ARENAS, executor->arena_bytes);
-  if (!worker->arena) {
+  if (executor->sort_bytes > 0)
+    worker->sorting = dtr_ledger_new(executor->ledger, DTR_LEDGER_ARENAS, executor->sort_bytes);
+  if (!worker->arena || (executor->sort_bytes > 0 && !worker->sorting)) {
     snprintf(worker->why, sizeof worker->why, "no memory for an arena of %lld bytes",
-             (long long)executor->arena_bytes);
+             (long long)(executor->arena_bytes + executor->sort_bytes));
     return;
   }
   struct dtr_library_calls calls = dtr_library_calls_of(program);
@@ -118,7 +140,7 @@ static bool start_workers(struct dtr_executor *executor, struct dtr_error *error
   dtr_pool_all(executor->pool, start_worker, executor);
   for (int t = 0; t < executor->threads; t++) {
     const struct dtr_worker *worker = &executor->workers[t];
-    if (worker->why[0] && !worker->arena) {
+    if (worker->why[0] && (!worker->arena || (executor->sort_bytes > 0 && !worker->sorting))) {
       dtr_error_set(error, DTR_STATUS_MEMORY, "%s", worker->why);
       return dtr_error_hint(error, "use fewer --threads, a smaller batch or more shards");
     }
@@ -127,6 +149,37 @@ static bool start_workers(struct dtr_executor *executor, struct dtr_error *error
     prepare_frame(executor, t);
   }
   return true;
+}
+
+/* Whole tensors are the slices of the only device. */
+static bool start_update(struct dtr_executor *executor, struct dtr_error *error) {
+  const struct dtr_program *program = executor->program;
+  struct dtr_update_piece *pieces = calloc((size_t)program->variable_count + 1, sizeof *pieces);
+  struct dtr_update_share *shares = calloc((size_t)program->contribution_count + 1, sizeof *shares);
+  executor->update_arena =
+      dtr_ledger_new(executor->ledger, DTR_LEDGER_UPDATE, program->replication->update_arena_bytes);
+  bool good = pieces && shares && executor->update_arena;
+  for (uint32_t v = 0; good && v < program->variable_count; v++)
+    pieces[v] = (struct dtr_update_piece){v, 0, program->variables[v].elements,
+                                          executor->variables + program->variables[v].offset};
+  for (uint32_t i = 0; good && i < program->contribution_count; i++)
+    shares[i] = (struct dtr_update_share){i, 0, program->contributions[i].elements,
+                                          program->contributions[i]};
+  struct dtr_update_options options = {.program = program,
+                                       .device = DTR_UPDATE_EVERY,
+                                       .piece_count = program->variable_count,
+                                       .share_count = program->contribution_count,
+                                       .pieces = pieces,
+                                       .shares = shares,
+                                       .scalars = &executor->update_scalars,
+                                       .ledger = executor->ledger,
+                                       .arena = executor->update_arena};
+  if (!good)
+    dtr_error_memory(error, program->replication->update_arena_bytes, "the update");
+  good = good && dtr_update_new(&options, &executor->update, error);
+  free(pieces);
+  free(shares);
+  return good;
 }
 
 static bool start(struct dtr_executor *executor, const struct dtr_executor_options *options,
@@ -142,7 +195,8 @@ static bool start(struct dtr_executor *executor, const struct dtr_executor_optio
       dtr_ledger_new(executor->ledger, DTR_LEDGER_VARIABLES, variables_bytes(program));
   if (!executor->variables)
     return dtr_error_memory(error, variables_bytes(program), "the parameters");
-  if (!start_workers(executor, error))
+  if (!start_workers(executor, error) ||
+      (updates_by_slices(options) && !start_update(executor, error)))
     return false;
   struct dtr_tree_part part = tree_of(options);
   if (!options->evaluate_only)
@@ -170,7 +224,8 @@ bool dtr_executor_new(const struct dtr_executor_options *options, struct dtr_exe
                                 .always_share = options->always_share,
                                 .threads_only = options->threads_only,
                                 .ledger = options->ledger,
-                                .arena_bytes = arena_bytes(options)};
+                                .arena_bytes = arena_bytes(options),
+                                .sort_bytes = sort_bytes(options)};
   if (!start(made, options, error)) {
     dtr_executor_free(made);
     return false;
@@ -186,9 +241,12 @@ void dtr_executor_free(struct dtr_executor *executor) {
   for (int t = 0; executor->workers && t < executor->threads; t++) {
     dtr_library_free(executor->workers[t].library);
     dtr_memory_free(executor->workers[t].arena);
+    dtr_memory_free(executor->workers[t].sorting);
   }
   dtr_memory_free(executor->workers);
   dtr_tree_free(executor->tree);
+  dtr_update_free(executor->update);
+  dtr_memory_free(executor->update_arena);
   dtr_memory_free(executor->variables);
   free(executor);
 }
@@ -203,6 +261,12 @@ struct round {
   int64_t end;
 };
 
+static void sort_rows(const struct dtr_program *program, struct dtr_worker *worker, char *block) {
+  for (uint32_t i = 0; worker->sorting && i < program->contribution_count; i++)
+    if (dtr_rows_is(&program->contributions[i]))
+      dtr_rows_sort(&program->contributions[i], block, worker->sorting);
+}
+
 static void run_shard(struct dtr_executor *executor, struct dtr_worker *worker,
                       const struct dtr_batch *batch, int64_t shard, char *block) {
   struct dtr_frame *frame = &worker->frame;
@@ -211,6 +275,7 @@ static void run_shard(struct dtr_executor *executor, struct dtr_worker *worker,
   frame->contribution = block;
   frame->feeds = dtr_batch_feeds(batch, shard);
   executor->program->shard.run(frame);
+  sort_rows(executor->program, worker, block);
   if (executor->trace)
     dtr_trace_add(executor->trace, executor->trace_first + worker->team.first, "shard", NULL,
                   batch->step, begin);
@@ -336,10 +401,23 @@ bool dtr_executor_update_end(struct dtr_executor *executor, struct dtr_fault *fa
   return false;
 }
 
+static bool update_by_slices(struct dtr_executor *executor, char *contribution,
+                             const struct dtr_scalars *scalars, struct dtr_fault *fault) {
+  bool good = true;
+  executor->update_scalars = *scalars;
+  dtr_update_begin(executor->update, contribution);
+  for (uint32_t phase = 0; good && phase < executor->program->replication->phase_count; phase++)
+    good = dtr_update_phase(executor->update, executor, phase, fault);
+  dtr_update_end(executor->update);
+  return good;
+}
+
 bool dtr_executor_update(struct dtr_executor *executor, char *contribution,
                          const struct dtr_scalars *scalars, struct dtr_fault *fault) {
   struct dtr_worker *worker = &executor->workers[0];
   int64_t begin = 0;
+  if (executor->update)
+    return update_by_slices(executor, contribution, scalars, fault);
   bool together = decide(executor, &executor->share_update, &begin);
   worker->scalars = *scalars;
   use_team(executor, 0, together ? executor->threads : 1);

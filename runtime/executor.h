@@ -29,9 +29,12 @@ struct dtr_worker {
   struct dtr_team team;
   struct dtr_library *library;
   char *arena;
+  char *sorting;               /* scratch for what a shard has gathered of sparse tables */
   struct dtr_fault tile_fault; /* of tiles taken as a helper */
   char why[256];               /* why it could not start; "" = it did */
 };
+
+struct dtr_update; /* runtime/update.h */
 
 struct dtr_executor_options {
   const struct dtr_program *program;
@@ -61,9 +64,13 @@ struct dtr_executor {
   bool update_together;
   int64_t update_began;
   struct dtr_worker *workers;
-  int64_t arena_bytes;
+  int64_t arena_bytes, sort_bytes;
   struct dtr_ledger *ledger;
   char *variables;
+  /* Of a program on one device with sparse parameters, else NULL. */
+  struct dtr_update *update;
+  struct dtr_scalars update_scalars;
+  char *update_arena;
 };
 
 /* Bytes that dtr_executor_new will take, but for the library's own. */

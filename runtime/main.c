@@ -320,7 +320,7 @@ int dtr_main(const struct dtr_program *program, int argc, char **argv) {
     return predict(program, &flags, &error);
   if (flags.sim)
     return simulate(program, &flags);
-  if (program->replication)
+  if (program->replication && !program->replication->is_single)
     return run_replicated(program, &flags, &error);
   return refuse_task(&flags, &error) ? finish_with(&error) : run(program, &flags, &error);
 }

@@ -1,6 +1,7 @@
 #include "runtime/task_parts.h"
 
 #include "runtime/report.h"
+#include "runtime/update.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -118,8 +119,7 @@ static enum dtr_task_state reduce(struct dtr_task *task) {
 }
 
 static bool update_failed(struct dtr_task *task, const struct dtr_fault *fault) {
-  dtr_error_set(&task->error, DTR_STATUS_MEMORY, "a kernel of the optimizer failed (%lld, %lld)",
-                (long long)fault->code, (long long)fault->value);
+  dtr_update_failed(fault, &task->error);
   return dtr_error_step(&task->error, task->step + 1);
 }
 

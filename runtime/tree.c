@@ -1,5 +1,6 @@
 #include "runtime/tree.h"
 
+#include "runtime/rows.h"
 #include "runtime/word.h"
 
 #include <math.h>
@@ -32,6 +33,10 @@ DEFINE_MAX(max_i64, int64_t, left[i] > right[i])
 static void combine_tensor(const struct dtr_contribution *tensor, char *left, const char *right) {
   void *into = left + tensor->offset;
   const void *from = right + tensor->offset;
+  if (dtr_rows_is(tensor)) {
+    dtr_rows_combine(tensor, left, right);
+    return;
+  }
   switch (tensor->dtype) {
   case DTR_F32:
     (tensor->maximum ? max_f32 : sum_f32)(into, from, tensor->elements);
@@ -82,7 +87,7 @@ static void sum_three(float *restrict d, const float *restrict c, const float *r
  * after the other give. */
 static void combine_lefts(const struct dtr_contribution *tensor, char *const *lefts, uint32_t count,
                           char *right) {
-  if (tensor->dtype == DTR_F32 && !tensor->maximum && count > 1) {
+  if (tensor->dtype == DTR_F32 && !tensor->maximum && !dtr_rows_is(tensor) && count > 1) {
     float *at[MAX_LEFTS + 1] = {(float *)(void *)(right + tensor->offset)};
     for (uint32_t i = 0; i < count; i++)
       at[i + 1] = (float *)(void *)(lefts[i] + tensor->offset);
@@ -239,7 +244,8 @@ static void build_roots(struct building *building, struct dtr_span range) {
 static bool check_table(const struct dtr_contribution *table, uint32_t count,
                         struct dtr_error *error) {
   for (uint32_t i = 0; i < count; i++)
-    if (table[i].dtype == DTR_BF16 || table[i].dtype == DTR_U8 || table[i].dtype == DTR_BOOL)
+    if (table[i].dtype == DTR_BF16 || table[i].dtype == DTR_U8 || table[i].dtype == DTR_BOOL ||
+        (dtr_rows_is(&table[i]) && (table[i].dtype != DTR_F32 || table[i].maximum)))
       return dtr_error_set(error, DTR_STATUS_BUG,
                            "the contribution \"%s\" has a type that cannot be combined",
                            table[i].name);

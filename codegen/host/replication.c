@@ -74,8 +74,8 @@ static void put_buffers(const struct cg_host *h, const struct dtr_update_launch 
   put(h, "static const struct dtr_update_buffer update_buffers_%u[] = {\n", index);
   for (uint32_t i = 0; i < l->buffer_count; i++) {
     const struct dtr_update_buffer *b = &l->buffers[i];
-    put(h, "    {%s, %u, %lld, %s},\n", spaces[b->space], b->index, (long long)b->offset,
-        b->by_block ? "true" : "false");
+    put(h, "    {%s, %u, %lld, %s, %s},\n", spaces[b->space], b->index, (long long)b->offset,
+        b->by_block ? "true" : "false", b->written ? "true" : "false");
   }
   put(h, "};\n");
 }
@@ -90,18 +90,20 @@ static const char *kernel_name(const struct cg_host *h, uint32_t launch) {
 }
 
 static void put_launches(const struct cg_host *h, const struct dtr_replication *r) {
+  static const char *const rows[] = {"DTR_LAUNCH_ALL", "DTR_LAUNCH_TOUCHED", "DTR_LAUNCH_BLOCKS"};
   if (r->update_launch_count == 0)
     return;
   for (uint32_t i = 0; i < r->update_launch_count; i++)
     put_buffers(h, &r->update_launches[i], i);
-  put(h, "/* launch, kernel, tiles, variable, phase, as a whole, buffers */\n"
+  put(h, "/* launch, kernel, tiles, variable, phase, as a whole, rows, buffers */\n"
          "static const struct dtr_update_launch update_launches[] = {\n");
   for (uint32_t i = 0; i < r->update_launch_count; i++) {
     const struct dtr_update_launch *l = &r->update_launches[i];
     put(h, "    {%u, %s, %lld, ", l->launch, kernel_name(h, l->launch), (long long)l->tiles);
     put_index(h, l->variable);
-    put(h, ", %u, %s, %u, update_buffers_%u}, /* %s */\n", l->phase, l->whole ? "true" : "false",
-        l->buffer_count, i, variable_name(h, l->variable));
+    put(h, ", %u, %s, %s, %u, update_buffers_%u}, /* %s */\n", l->phase,
+        l->whole ? "true" : "false", rows[l->rows], l->buffer_count, i,
+        variable_name(h, l->variable));
   }
   put(h, "};\n");
   if (r->exchange_count == 0)
@@ -131,8 +133,10 @@ void cg_host_put_replication(const struct cg_host *h) {
   put_families(h, r);
   put_slices(h, r);
   put_launches(h, r);
-  put(h, "static const struct dtr_replication replication = {\n    .strategy = \"%s\",\n",
-      r->strategy);
+  put(h,
+      "static const struct dtr_replication replication = {\n    .strategy = \"%s\",\n"
+      "    .is_single = %s,\n",
+      r->strategy, r->is_single ? "true" : "false");
   put_table(h, "job_count", "jobs", r->job_count, "jobs");
   put(h, "    .replicas = %u,\n", r->replicas);
   put_table(h, "replica_family_count", "replica_families", r->replica_family_count,

@@ -400,6 +400,18 @@ static void put_variables(const struct cg_host *h) {
   put(h, "};\n");
 }
 
+// A sparse gradient.
+static void put_list(const struct cg_host *h, const struct dtr_row_list *list) {
+  static const char *const kinds[] = {"DTR_ROWS_NONE", "DTR_ROWS_PASS", "DTR_ROWS_TOUCHED"};
+  if (list->kind == DTR_ROWS_NONE) {
+    put(h, ", {0}");
+    return;
+  }
+  put(h, ", {%s, %lld, %lld, %lld, %lld, %lld, %lld}", kinds[list->kind], (long long)list->rows,
+      (long long)list->width, (long long)list->picks, (long long)list->capacity,
+      (long long)list->count, (long long)list->ids);
+}
+
 static void put_contributions(const struct cg_host *h) {
   static const char *const kinds[] = {"DTR_CONTRIBUTION_LOSS", "DTR_CONTRIBUTION_METRIC",
                                       "DTR_CONTRIBUTION_GRAD", "DTR_CONTRIBUTION_STATE"};
@@ -410,9 +422,11 @@ static void put_contributions(const struct cg_host *h) {
       const struct dtr_contribution *c = &t->contributions[i];
       put(h, "    {");
       cg_host_put_string(h, c->name);
-      put(h, ", %s, %s, %lld, %lld, %s, %s},\n", kinds[c->kind], dtype_names[c->dtype],
+      put(h, ", %s, %s, %lld, %lld, %s, %s", kinds[c->kind], dtype_names[c->dtype],
           (long long)c->elements, (long long)c->offset, c->maximum ? "true" : "false",
           c->mean ? "true" : "false");
+      put_list(h, &c->list);
+      put(h, "},\n");
     }
     put(h, "};\n");
   }

@@ -211,6 +211,26 @@ static void update_states(struct dtg_build *b) {
 
 // ---- the whole ----
 
+// `lazy = true`, which every optimizer takes: for sparse tables, absent rows are left alone.
+static bool read_lazy(struct dtg_build *b, const struct dtg_ast_argument *argument,
+                      const struct dtg_value *value) {
+  if (value->kind != DTG_VALUE_BOOL) {
+    dtg_build_error(b, argument->span, "`lazy` must be true or false, not %s",
+                    dtg_value_kind_text(value));
+    return false;
+  }
+  b->module->lazy = value->b;
+  return true;
+}
+
+// An optimizer may declare an argument of that name itself.
+static bool declares(const struct dtg_symbol *symbol, const char *name) {
+  for (size_t i = 0; i < symbol->item->function.parameters.len; i++)
+    if (symbol->item->function.parameters.data[i].name.text == name)
+      return true;
+  return false;
+}
+
 // The call `momentum(lr = ..., mu = 0.9)`: its arguments, evaluated once for all parameters.
 static bool read_optimizer(struct optimizer_run *run) {
   struct dtg_build *b = run->b;
@@ -222,6 +242,7 @@ static bool read_optimizer(struct optimizer_run *run) {
   run->symbol = callee.function->symbol;
   run->call = expr->span;
   struct dtg_build_call call = {.env = env, .span = expr->span};
+  const char *lazy = dtg_intern_z(&b->ctx->names, "lazy");
   call.arguments =
       DTG_NEW_ARRAY(&b->ctx->arena, struct dtg_build_argument, expr->call.arguments.len);
   for (size_t i = 0; i < expr->call.arguments.len; i++) {
@@ -229,6 +250,11 @@ static bool read_optimizer(struct optimizer_run *run) {
     struct dtg_value value = dtg_build_eval(b, env, argument->value);
     if (value.kind == DTG_VALUE_ERROR)
       return false;
+    if (argument->name.text == lazy && !declares(run->symbol, lazy)) {
+      if (!read_lazy(b, argument, &value))
+        return false;
+      continue;
+    }
     call.arguments[call.count++] = (struct dtg_build_argument){
         .name = argument->name.text, .span = argument->span, .value = value};
   }

@@ -19,6 +19,12 @@
  * gradient on the way. The graph is then half done and must not be used. */
 bool dtg_grad(struct dtg_ctx *ctx, struct dtg_module *module);
 
+/* Makes sparse what can be: finds the parameters that are used only through `gather` along axis 0,
+ * lists them in module->sparse, and gives their roots DTG_ROOT_GRAD the gradients of the gathered
+ * rows, beside roots DTG_ROOT_ROWS with their indices. Tables that are gathered and used in another
+ * way too are listed in module->densified. Requires: after dtg_grad. Cost: linear. */
+void dtg_grad_sparse(struct dtg_module *module);
+
 /* The engine alone: gradients of the scalar node `of` with respect to nodes wrt[0..count), into
  * grads[0..count) (DTG_NO_NODE: no dependence). False with the node that has no gradient in
  * `*culprit`. */

@@ -81,6 +81,7 @@ enum dtg_root_kind {
   DTG_ROOT_UPDATE, /* name: path of a parameter or slot; its new value (update graph) */
   DTG_ROOT_CARRY,  /* body of a scan, name: its number; the next value of a carry */
   DTG_ROOT_STACK,  /* body of a scan, name: its number; one entry of a stacked result */
+  DTG_ROOT_ROWS,   /* name: path of a sparse parameter: i32, the rows that its gradient is of */
   DTG_ROOT_KIND_COUNT
 };
 
@@ -124,6 +125,23 @@ struct dtg_variable {
   struct dtg_span span;
 };
 
+/* A table that is used only through `gather`, so that its gradient is a list of rows
+ * (compiler/ir/sparse.h). */
+struct dtg_sparse {
+  uint32_t variable;   /* index into `variables` */
+  int64_t rows, width; /* of the table: extent of axis 0, elements of a row */
+  int64_t picks;       /* rows that a shard gathers */
+  bool touched;        /* stage 6: only touched rows are updated; else the update passes over all */
+  bool lazy;           /* ... and that is another result than passing over all */
+};
+
+/* A table that is gathered and used in another way too: its gradient is dense. */
+struct dtg_densified {
+  uint32_t variable;
+  const char *why; /* how else it is used */
+  struct dtg_span span;
+};
+
 /* All graphs of a program and the variables they share. `variables` is sorted by (kind, path): the
  * canonical order of placement, trees over parameters, and checkpoints. */
 struct dtg_module {
@@ -134,6 +152,9 @@ struct dtg_module {
   struct dtg_graph *eval;   /* B = batch / shards, training = false */
   struct dtg_graph *tail;   /* B = 1, training = false */
   struct dtg_graph *update; /* optimizer for every parameter; NULL before grad */
+  bool lazy;                /* the optimizer updates touched rows only, whatever that means */
+  DTG_VEC(struct dtg_sparse) sparse; /* by variable; from stage 5 on */
+  DTG_VEC(struct dtg_densified) densified;
 };
 
 struct dtg_graph *dtg_graph_new(struct dtg_arena *arena, struct dtg_intern *names,

@@ -8,9 +8,9 @@
 #include <string.h>
 
 const char *const dtg_root_words[DTG_ROOT_KIND_COUNT] = {
-    [DTG_ROOT_LOSS] = "loss", [DTG_ROOT_METRIC] = "metric", [DTG_ROOT_OUTPUT] = "output",
-    [DTG_ROOT_GRAD] = "grad", [DTG_ROOT_STATE] = "state",   [DTG_ROOT_UPDATE] = "update",
-    [DTG_ROOT_CARRY] = "carry", [DTG_ROOT_STACK] = "stack",
+    [DTG_ROOT_LOSS] = "loss",   [DTG_ROOT_METRIC] = "metric", [DTG_ROOT_OUTPUT] = "output",
+    [DTG_ROOT_GRAD] = "grad",   [DTG_ROOT_STATE] = "state",   [DTG_ROOT_UPDATE] = "update",
+    [DTG_ROOT_CARRY] = "carry", [DTG_ROOT_STACK] = "stack",   [DTG_ROOT_ROWS] = "rows",
 };
 const char *const dtg_reduce_words[DTG_REDUCE_WORD_COUNT] = {
     [DTG_REDUCE_MEAN] = "mean", [DTG_REDUCE_SUM] = "sum", [DTG_REDUCE_MAX] = "max"};

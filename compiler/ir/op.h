@@ -35,7 +35,12 @@ enum dtg_op_flags {
   DTG_OP_RANDOM = 2,    /* never merged by cse unless stream and inputs agree */
   DTG_OP_ZERO_GRAD = 4, /* gradient is zero by definition (floor, comparisons, argmax) */
   DTG_OP_CHECKS = 8,    /* may report a fault at run time: never dropped while its value is used */
-  DTG_OP_INDEXED = 16   /* `lower` uses the coordinates of the element (always: GENERATE) */
+  DTG_OP_INDEXED = 16,  /* `lower` uses the coordinates of the element (always: GENERATE) */
+  /* What an operand that is 0 means, other operands being finite and no divisor 0: */
+  DTG_OP_ZERO_LEFT = 32,  /* the first is 0: the result is 0 */
+  DTG_OP_ZERO_RIGHT = 64, /* the second is 0: the result is 0 */
+  DTG_OP_KEEP_LEFT = 128, /* the second is 0: the result is the first */
+  DTG_OP_KEEP_RIGHT = 256 /* the first is 0: the result is the second */
 };
 
 /* REDUCE: which elements of the operand make one element of the result. */

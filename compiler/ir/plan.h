@@ -95,8 +95,8 @@ struct dtg_plan_function {
   DTG_VEC(struct dtg_plan_buffer) buffers;
   DTG_VEC(struct dtg_plan_step) steps;
   DTG_VEC(struct dtg_location) roots; /* of the graph's roots: where the value is afterwards */
-  int64_t arena_bytes;     /* planned size */
-  int64_t live_peak_bytes; /* largest live set: the lower bound */
+  int64_t arena_bytes;                /* planned size */
+  int64_t live_peak_bytes;            /* largest live set: the lower bound */
   uint32_t live_peak_step;
 };
 
@@ -116,6 +116,10 @@ struct dtg_plan_contribution {
   struct dtg_type type;
   enum dtg_reduce reduce;
   int64_t offset; /* bytes */
+  /* Sparse parameters: room for `capacity` rows. The list begins at `rows` with their number, then
+   * their ids at `ids`, and at `offset` their values; `type` is what one shard writes there. */
+  const struct dtg_sparse *sparse; /* NULL: dense */
+  int64_t capacity, rows, ids;
 };
 
 enum { DTG_PLAN_TRAIN, DTG_PLAN_EVAL, DTG_PLAN_TAIL, DTG_PLAN_UPDATE, DTG_PLAN_FUNCTIONS };

@@ -168,8 +168,8 @@ static void split_group(struct splitter *it, uint32_t number) {
   out->variable = find_variable(it, owner);
   check_shared(it, group);
   const struct dtg_shape *shape = &it->module->variables.data[out->variable].type.shape;
-  out->whole = group->kind != DTG_GROUP_LOOPS ||
-               (dtg_block_count(shape) > 1 && !works_by_blocks(it, group->nest, shape));
+  out->by_blocks = group->kind == DTG_GROUP_LOOPS && works_by_blocks(it, group->nest, shape);
+  out->whole = group->kind != DTG_GROUP_LOOPS || (dtg_block_count(shape) > 1 && !out->by_blocks);
   out->block = out->whole ? 0 : dtg_block_elements(shape);
   it->out->whole[out->variable] |= out->whole;
 }

@@ -25,6 +25,7 @@ const char *dtg_owner_join(const char *a, const char *b);
 struct dtg_update_group {
   uint32_t variable; /* index into module->variables; DTG_NO_NODE: every owner computes it */
   bool whole;        /* cannot be run for some blocks of the variable */
+  bool by_blocks;    /* tile t computes block t from block t, element by element or as a sum */
   /* Elements that a tile of the kernel works on; 0 where the tiles are free. */
   int64_t block;
   uint32_t phase; /* exchanges of block sums before it */

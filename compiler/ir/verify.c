@@ -168,6 +168,7 @@ static bool verify_roots(const struct verifier *v) {
 static unsigned root_kinds(enum dtg_root_kind kind) {
   switch (kind) {
   case DTG_ROOT_GRAD:
+  case DTG_ROOT_ROWS:
     return 1u << DTG_VARIABLE_PARAM;
   case DTG_ROOT_STATE:
     return 1u << DTG_VARIABLE_STATE;
@@ -178,6 +179,30 @@ static unsigned root_kinds(enum dtg_root_kind kind) {
   }
 }
 
+static const struct dtg_root *find_root(const struct dtg_graph *graph, enum dtg_root_kind kind,
+                                        const char *name) {
+  for (size_t i = 0; i < graph->roots.len; i++) {
+    if (graph->roots.data[i].kind == kind && strcmp(graph->roots.data[i].name, name) == 0)
+      return &graph->roots.data[i];
+  }
+  return NULL;
+}
+
+/* The gradient of a sparse parameter has one row for each index; others have the parameter's type.
+ */
+static struct dtg_type wanted_type(const struct verifier *v, const struct dtg_root *root,
+                                   const struct dtg_variable *variable) {
+  struct dtg_type wanted = variable->type;
+  const struct dtg_root *rows = find_root(v->graph, DTG_ROOT_ROWS, root->name);
+  if (!rows || (root->kind != DTG_ROOT_GRAD && root->kind != DTG_ROOT_ROWS))
+    return wanted;
+  int64_t count = dtg_shape_count(&v->graph->nodes.data[rows->node].type.shape);
+  if (root->kind == DTG_ROOT_ROWS)
+    return (struct dtg_type){.dtype = DTG_I32, .shape = {.rank = 1, .dims = {count}}};
+  wanted.shape.dims[0] = count;
+  return wanted;
+}
+
 static bool verify_root_type(const struct verifier *v, const struct dtg_root *root) {
   const struct dtg_type *type = &v->graph->nodes.data[root->node].type;
   unsigned kinds = root_kinds(root->kind);
@@ -186,8 +211,9 @@ static bool verify_root_type(const struct verifier *v, const struct dtg_root *ro
     return true;
   if (!variable)
     return fail(v, "a root names `%s`, which is no such variable", root->name);
-  if (!dtg_type_equal(&variable->type, type))
-    return fail_types(v, "variable", root->name, &variable->type, type);
+  struct dtg_type wanted = wanted_type(v, root, variable);
+  if (!dtg_type_equal(&wanted, type))
+    return fail_types(v, "variable", root->name, &wanted, type);
   return true;
 }
 
@@ -217,11 +243,7 @@ bool dtg_graph_verify(const struct dtg_graph *graph, enum dtg_verify_level level
 }
 
 static bool has_root(const struct dtg_graph *graph, enum dtg_root_kind kind, const char *name) {
-  for (size_t i = 0; i < graph->roots.len; i++) {
-    if (graph->roots.data[i].kind == kind && strcmp(graph->roots.data[i].name, name) == 0)
-      return true;
-  }
-  return false;
+  return find_root(graph, kind, name) != NULL;
 }
 
 /* No root is there twice (verify_roots), so that one is exactly one. */

@@ -2,7 +2,7 @@
 #include "compiler/partition/internal.h"
 
 #include "compiler/ir/plan.h"
-#include "compiler/ir/update_split.h"
+#include "compiler/ir/sparse.h"
 
 #include <string.h>
 
@@ -32,18 +32,48 @@ static struct dtg_owner_load *load_of(struct dtg_partitioner *p, uint32_t device
   return &p->out->loads.data[index];
 }
 
+// A slice of a sparse table: what is sent are rows of it.
+static void add_rows(struct dtg_partitioner *p, struct dtg_owner_load *load,
+                     const struct dtg_slice *slice, const struct dtg_sparse *table) {
+  const struct dtg_replication *r = p->r;
+  int64_t rows = slice->elements / table->width, bytes = slice->elements * (int64_t)sizeof(float);
+  load->push +=
+      dtg_sparse_message_bytes(table, dtg_sparse_most(table, r->shards / r->replicas, rows));
+  load->block += dtg_sparse_block_bytes(table, dtg_sparse_capacity(table, r->shards, rows));
+  load->rows += dtg_sparse_update_bytes(r->module, table, slice->elements, r->shards);
+  load->push_rows = true;
+  load->first += bytes;
+  if (!dtg_publishes_rows(r, table)) {
+    load->publish += bytes;
+    load->packed += bytes;
+    return;
+  }
+  int64_t most = dtg_sparse_message_bytes(table, dtg_sparse_most(table, r->shards, rows));
+  load->publish_rows = true;
+  load->first += DTG_ROW_COUNT_BYTES;
+  load->publish += most;
+  load->packed += most > bytes + DTG_ROW_COUNT_BYTES ? most : bytes + DTG_ROW_COUNT_BYTES;
+}
+
 static void add_slice(struct dtg_partitioner *p, const struct dtg_slice *slice) {
   const struct dtg_module *module = p->r->module;
   struct dtg_owner_load *load = load_of(p, slice->owner);
   int64_t bytes =
       slice->elements * (int64_t)dtg_dtype_size(module->variables.data[slice->variable].type.dtype);
+  const struct dtg_sparse *table = dtg_sparse_of(module, slice->variable);
   load->slices++;
   load->values += bytes;
-  load->publish += bytes;
   load->held += dtg_align(bytes);
   if (module->variables.data[slice->variable].kind == DTG_VARIABLE_STATE)
     load->states += bytes;
-  if (is_pushed(p->r, slice->variable)) {
+  if (table) {
+    add_rows(p, load, slice, table);
+  } else {
+    load->publish += bytes;
+    load->first += bytes;
+    load->packed += bytes;
+  }
+  if (!table && is_pushed(p->r, slice->variable)) {
     load->push += bytes;
     load->block += dtg_align(bytes);
   }
@@ -115,6 +145,7 @@ static void add_pushes(struct dtg_partitioner *p, uint32_t owner) {
                              .before = DTG_EVENT_COMPUTE,
                              .after = DTG_EVENT_STAGE,
                              .bytes = load->push * class->sums,
+                             .at_most = load->push_rows,
                              .messages = class->replicas};
     t.from.sums = class->sums;
     t.from.members = class->replicas;
@@ -152,6 +183,7 @@ static void add_publish(struct dtg_partitioner *p, uint32_t owner) {
                            .after = DTG_EVENT_COPY,
                            .phase = p->out->phases - 1,
                            .bytes = load->publish,
+                           .at_most = load->publish_rows,
                            .messages = p->r->replicas};
   if (replica_at(p->r, load->device, &local))
     t.messages--;

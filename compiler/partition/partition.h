@@ -93,19 +93,23 @@ struct dtg_transfer {
   enum dtg_event before, after; // of `from` and of `to`
   uint32_t phase, next_phase;   // of REDUCE
   int64_t bytes;                // payload of one message
-  bool at_most;                 // the last wave of an evaluation may be smaller
-  uint64_t messages;            // at that moment: pairs of ends without those that share a device
+  // It may be smaller: it holds rows of sparse tables, or it is of an evaluation's last wave.
+  bool at_most;
+  uint64_t messages; // at that moment: pairs of ends without those that share a device
 };
 
 // What an owner holds and exchanges; in the order of replication->owners.
 struct dtg_owner_load {
   uint32_t device;
   uint32_t slices;
-  int64_t values, slots; // bytes held
-  int64_t states;        // of the values
-  int64_t push, publish; // bytes of one partial sum, and of one copy
-  int64_t held, block;   // of values with slots, and of one partial sum, each slice aligned
-  DTG_VEC(int64_t) norm; // per phase: bytes of its block sums
+  int64_t values, slots;        // bytes held
+  int64_t states;               // of the values
+  int64_t push, publish;        // bytes of one partial sum, and of one copy; of rows: at most
+  int64_t first, packed;        // bytes of the first copy, which has all rows, and of any copy
+  int64_t held, block;          // of values with slots, and of one partial sum, each slice aligned
+  int64_t rows;                 // bytes for the update of sparse tables
+  bool push_rows, publish_rows; // some of it is rows
+  DTG_VEC(int64_t) norm;        // per phase: bytes of its block sums
 };
 
 struct dtg_partition {

@@ -147,6 +147,19 @@ static bool check_variables(struct dtg_proof *proof) {
   return check_places(proof, ranges, count, plan->variables_bytes, "variables");
 }
 
+// A list of rows: its number, ids, values, one behind the other, with room for all that the shards
+// of a replica can touch.
+static bool check_list(struct dtg_proof *proof, const struct dtg_plan_contribution *c) {
+  const struct dtg_sparse *table = c->sparse;
+  int64_t most = proof->r->shards / proof->r->replicas * table->picks;
+  most = most < table->rows ? most : table->rows;
+  if (c->capacity >= most && c->capacity >= table->picks && c->ids >= c->rows + 4 &&
+      c->offset >= c->ids + 4 * c->capacity)
+    return true;
+  return dtg_proof_fail(proof, "memory: the rows of `%s` have no room for %lld of them", c->name,
+                        (long long)most);
+}
+
 static bool check_contributions(struct dtg_proof *proof) {
   const struct dtg_plan *plan = proof->plan;
   size_t count = plan->contributions.len;
@@ -154,6 +167,12 @@ static bool check_contributions(struct dtg_proof *proof) {
   for (uint32_t i = 0; i < count; i++) {
     const struct dtg_plan_contribution *c = &plan->contributions.data[i];
     ranges[i] = (struct range){c->offset, c->offset + dtg_type_bytes(&c->type), i};
+    if (!c->sparse)
+      continue;
+    if (!check_list(proof, c))
+      return false;
+    ranges[i].begin = c->rows;
+    ranges[i].end = c->offset + 4 * c->capacity * c->sparse->width;
   }
   return check_places(proof, ranges, count, plan->contribution_bytes, "contributions");
 }

@@ -1,7 +1,7 @@
 // (b), (c) and (d) one by one: nodes, elements, shards, buffers.
 #include "compiler/prove/unfold.h"
 
-#include "compiler/ir/update_split.h"
+#include "compiler/ir/sparse.h"
 
 static const struct dtg_variable *variable_at(const struct dtg_unfolded *u, uint32_t v) {
   return &u->proof->r->module->variables.data[v];
@@ -99,6 +99,27 @@ struct totals {
   uint32_t phases;
 };
 
+// Row by row: those of one owner that follow each other are one list.
+static void add_list(struct dtg_unfolded *u, const struct dtg_sparse *table,
+                     const uint32_t *owner_of, struct totals *totals) {
+  const struct dtg_replication *r = u->proof->r;
+  int64_t each = r->shards / r->replicas * table->picks, all = r->shards * table->picks;
+  int64_t run = 0, list = 0, published = 0;
+  for (int64_t row = 0; row < table->rows; row++) {
+    uint32_t owner = owner_of[row * table->width];
+    bool begins = row == 0 || owner_of[(row - 1) * table->width] != owner;
+    run = begins ? 1 : run + 1;
+    list = run <= each ? 4 + 4 * table->width : 0;
+    published = run <= all ? 4 + 4 * table->width : 0;
+    if (!table->touched || r->relaxed)
+      published = 4 * table->width;
+    else if (begins)
+      published += 4;
+    totals->push[owner] += list + (begins ? 4 : 0);
+    totals->publish[owner] += published;
+  }
+}
+
 static void add_blocks(struct dtg_unfolded *u, const struct dtg_update_split *split, uint32_t v,
                        const uint32_t *owner_of, struct totals *totals) {
   const struct dtg_shape *shape = &variable_at(u, v)->type.shape;
@@ -120,7 +141,10 @@ static bool add_variable(struct dtg_unfolded *u, const struct dtg_update_split *
   if (!mark_elements(u, v, owner_of))
     return false;
   bool reduced = dtg_proof_is_reduced(u->proof, v);
-  for (int64_t e = 0; e < count; e++) {
+  const struct dtg_sparse *table = dtg_sparse_of(u->proof->r->module, v);
+  if (table)
+    add_list(u, table, owner_of, totals);
+  for (int64_t e = 0; e < count && !table; e++) {
     totals->publish[owner_of[e]] += size;
     if (reduced)
       totals->push[owner_of[e]] += size;
@@ -326,15 +350,25 @@ static bool check_variables(struct dtg_unfolded *u) {
   return true;
 }
 
+static int64_t begin_of(const struct dtg_plan_contribution *c) {
+  return c->sparse ? c->rows : c->offset;
+}
+
+static int64_t end_of(const struct dtg_plan_contribution *c) {
+  return c->offset + (c->sparse ? 4 * c->capacity * c->sparse->width : dtg_type_bytes(&c->type));
+}
+
 static bool check_contributions(struct dtg_unfolded *u) {
   const struct dtg_plan *plan = u->proof->plan;
   for (uint32_t a = 0; a < plan->contributions.len; a++) {
     const struct dtg_plan_contribution *x = &plan->contributions.data[a];
-    int64_t end = x->offset + dtg_type_bytes(&x->type);
-    bool good = x->offset >= 0 && end <= plan->contribution_bytes;
+    bool good = begin_of(x) >= 0 && end_of(x) <= plan->contribution_bytes;
+    if (x->sparse)
+      good = good && x->ids >= x->rows + 4 && x->offset >= x->ids + 4 * x->capacity &&
+             x->capacity >= x->sparse->picks;
     for (uint32_t b = 0; b < a && good; b++) {
       const struct dtg_plan_contribution *y = &plan->contributions.data[b];
-      good = y->offset >= end || y->offset + dtg_type_bytes(&y->type) <= x->offset;
+      good = begin_of(y) >= end_of(x) || end_of(y) <= begin_of(x);
     }
     if (!good)
       return dtg_proof_fail(u->proof, "memory: contributions %u lies in other memory than its own",

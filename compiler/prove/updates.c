@@ -1,7 +1,7 @@
 // (c) Every parameter is updated exactly once a step, by its owner, from a complete sum.
 #include "compiler/prove/internal.h"
 
-#include "compiler/ir/update_split.h"
+#include "compiler/ir/sparse.h"
 
 #include <string.h>
 
@@ -55,6 +55,36 @@ static bool check_cover(struct dtg_proof *proof) {
 
 // ---- reductions and roots ----
 
+static const struct dtg_type *root_type(const struct dtg_proof *proof, enum dtg_root_kind kind,
+                                        const char *name) {
+  const struct dtg_graph *train = proof->r->module->train;
+  for (size_t i = 0; i < train->roots.len; i++)
+    if (train->roots.data[i].kind == kind && train->roots.data[i].name == name)
+      return &dtg_graph_node(train, train->roots.data[i].node)->type;
+  return NULL;
+}
+
+// A sparse gradient: an index for each row that a shard gathers, and as many rows of the table.
+static bool check_table(struct dtg_proof *proof, const struct dtg_sparse *table,
+                        const struct dtg_variable *v, const struct dtg_type *type) {
+  const struct dtg_type *ids = root_type(proof, DTG_ROOT_ROWS, v->path);
+  int64_t rows = v->type.shape.rank ? v->type.shape.dims[0] : 0;
+  if (ids && ids->dtype == DTG_I32 && dtg_shape_count(&ids->shape) == table->picks &&
+      table->rows == rows && table->rows * table->width == dtg_shape_count(&v->type.shape) &&
+      type->dtype == v->type.dtype && dtg_shape_count(&type->shape) == table->picks * table->width)
+    return true;
+  return dtg_proof_fail(proof, "updates: the rows of `%s` are not %lld of %lld elements", v->path,
+                        (long long)table->picks, (long long)table->width);
+}
+
+static bool fits(struct dtg_proof *proof, const struct dtg_reduction *d,
+                 const struct dtg_variable *v) {
+  const struct dtg_sparse *table = dtg_sparse_of(proof->r->module, d->variable);
+  if (table && d->kind == DTG_ROOT_GRAD)
+    return true; // check_table
+  return dtg_shape_count(&v->type.shape) == dtg_shape_count(&d->type.shape);
+}
+
 static bool check_reductions(struct dtg_proof *proof) {
   const struct dtg_replication *r = proof->r;
   uint32_t *count = DTG_NEW_ARRAY(&proof->scratch, uint32_t, r->module->variables.len);
@@ -66,9 +96,12 @@ static bool check_reductions(struct dtg_proof *proof) {
     if (d->variable >= r->module->variables.len)
       return dtg_proof_fail(proof, "updates: the sum of `%s` goes to no variable", d->name);
     const struct dtg_variable *v = variable_at(proof, d->variable);
-    if (v->path != d->name || dtg_shape_count(&v->type.shape) != dtg_shape_count(&d->type.shape) ||
+    if (v->path != d->name || !fits(proof, d, v) ||
         v->kind != (d->kind == DTG_ROOT_GRAD ? DTG_VARIABLE_PARAM : DTG_VARIABLE_STATE))
       return dtg_proof_fail(proof, "updates: the sum of `%s` goes to `%s`", d->name, v->path);
+    const struct dtg_sparse *table = dtg_sparse_of(r->module, d->variable);
+    if (table && !check_table(proof, table, v, &d->type))
+      return false;
     count[d->variable]++;
   }
   for (uint32_t v = 0; v < r->module->variables.len; v++)
@@ -108,8 +141,9 @@ bool dtg_prove_slices(struct dtg_proof *proof) {
 // ---- what is pushed and published ----
 
 struct sizes {
-  int64_t *push, *publish; // by owner: of one partial sum, of one copy
-  int64_t *norm;           // by phase * owners + owner
+  int64_t *push, *publish;        // by owner: of one partial sum, of one copy
+  int64_t *norm;                  // by phase * owners + owner
+  bool *push_rows, *publish_rows; // by owner: lists of rows, whose size is a bound
 };
 
 // Four bytes for each block of what an owner holds of the exchanged variables.
@@ -133,13 +167,34 @@ static void add_norms(struct dtg_proof *proof, struct sizes *sizes) {
   }
 }
 
+// A list of so many rows: their number, and an id and the elements of each.
+static int64_t list_bytes(const struct dtg_sparse *table, int64_t most, int64_t rows) {
+  return 4 + (most < rows ? most : rows) * (4 + 4 * table->width);
+}
+
+static void add_list(const struct dtg_proof *proof, struct sizes *sizes, size_t owner,
+                     const struct dtg_sparse *table, int64_t elements) {
+  const struct dtg_replication *r = proof->r;
+  int64_t rows = elements / table->width;
+  sizes->push_rows[owner] = true;
+  sizes->push[owner] += list_bytes(table, r->shards / r->replicas * table->picks, rows);
+  if (!table->touched || r->relaxed) {
+    sizes->publish[owner] += 4 * elements;
+    return;
+  }
+  sizes->publish_rows[owner] = true;
+  sizes->publish[owner] += list_bytes(table, r->shards * table->picks, rows);
+}
+
 static struct sizes measure(struct dtg_proof *proof) {
   const struct dtg_replication *r = proof->r;
   size_t owners = r->owners.len, owner;
   bool *reduced = DTG_NEW_ARRAY(&proof->scratch, bool, r->module->variables.len);
   struct sizes sizes = {.push = DTG_NEW_ARRAY(&proof->scratch, int64_t, owners),
                         .publish = DTG_NEW_ARRAY(&proof->scratch, int64_t, owners),
-                        .norm = DTG_NEW_ARRAY(&proof->scratch, int64_t, owners * proof->p->phases)};
+                        .norm = DTG_NEW_ARRAY(&proof->scratch, int64_t, owners * proof->p->phases),
+                        .push_rows = DTG_NEW_ARRAY(&proof->scratch, bool, owners),
+                        .publish_rows = DTG_NEW_ARRAY(&proof->scratch, bool, owners)};
   for (uint32_t v = 0; v < r->module->variables.len; v++)
     reduced[v] = dtg_proof_is_reduced(proof, v);
   for (size_t i = 0; i < r->slices.len; i++) {
@@ -148,12 +203,23 @@ static struct sizes measure(struct dtg_proof *proof) {
       continue;
     int64_t bytes =
         s->elements * (int64_t)dtg_dtype_size(variable_at(proof, s->variable)->type.dtype);
+    const struct dtg_sparse *table = dtg_sparse_of(r->module, s->variable);
+    if (table) {
+      add_list(proof, &sizes, owner, table, s->elements);
+      continue;
+    }
     sizes.publish[owner] += bytes;
     if (reduced[s->variable])
       sizes.push[owner] += bytes;
   }
   add_norms(proof, &sizes);
   return sizes;
+}
+
+static bool wrong_bound(struct dtg_proof *proof, const struct dtg_transfer *t) {
+  return dtg_proof_fail(proof, "updates: %s has %s", dtg_proof_transfer_text(proof, t),
+                        t->at_most ? "a bound, and no rows of a sparse table"
+                                   : "one size, and rows of a sparse table");
 }
 
 static bool wrong_size(struct dtg_proof *proof, const struct dtg_transfer *t, int64_t bytes) {
@@ -182,6 +248,8 @@ static bool check_pushes(struct dtg_proof *proof, const struct sizes *sizes) {
       struct dtg_ends one = {DTG_ROLE_OWNER, owner, 1, 0, 1};
       if (t->bytes != sizes->push[owner] * t->from.sums)
         return wrong_size(proof, t, sizes->push[owner] * t->from.sums);
+      if (t->at_most != sizes->push_rows[owner])
+        return wrong_bound(proof, t);
       seen[owner * classes + class] += dtg_proof_pairs(proof, &t->from, &one);
     }
   }
@@ -201,7 +269,7 @@ static bool check_pushes(struct dtg_proof *proof, const struct sizes *sizes) {
 
 // What every owner sends to `role`, by owner; `bytes` and the wanted messages per owner.
 static bool check_from_owners(struct dtg_proof *proof, enum dtg_transfer_kind kind, uint32_t phase,
-                              enum dtg_role role, const int64_t *bytes) {
+                              enum dtg_role role, const int64_t *bytes, const bool *rows) {
   const struct dtg_replication *r = proof->r;
   uint64_t *seen = DTG_NEW_ARRAY(&proof->scratch, uint64_t, r->owners.len);
   for (size_t i = 0; i < proof->p->sends.len; i++) {
@@ -216,6 +284,8 @@ static bool check_from_owners(struct dtg_proof *proof, enum dtg_transfer_kind ki
       struct dtg_ends one = {DTG_ROLE_OWNER, owner, 1, 0, 1};
       if (t->bytes != bytes[owner])
         return wrong_size(proof, t, bytes[owner]);
+      if (t->at_most != (rows && rows[owner]))
+        return wrong_bound(proof, t);
       seen[owner] += dtg_proof_pairs(proof, &one, &t->to);
     }
   }
@@ -260,11 +330,12 @@ bool dtg_prove_updates(struct dtg_proof *proof) {
   }
   struct sizes sizes = measure(proof);
   if (!check_classes(proof) || !check_pushes(proof, &sizes) ||
-      !check_from_owners(proof, DTG_TRANSFER_PUBLISH, 0, DTG_ROLE_REPLICA, sizes.publish))
+      !check_from_owners(proof, DTG_TRANSFER_PUBLISH, 0, DTG_ROLE_REPLICA, sizes.publish,
+                         sizes.publish_rows))
     return false;
   for (uint32_t phase = 0; phase < proof->p->phases; phase++)
     if (!check_from_owners(proof, DTG_TRANSFER_NORM, phase, DTG_ROLE_OWNER,
-                           &sizes.norm[phase * r->owners.len]))
+                           &sizes.norm[phase * r->owners.len], NULL))
       return false;
   return true;
 }

@@ -1,5 +1,6 @@
 // The owner map: `place`, then `params` (the first match wins), then the replicas themselves.
 #include "compiler/base/bug.h"
+#include "compiler/ir/sparse.h"
 #include "compiler/replicate/internal.h"
 #include "compiler/replicate/pattern.h"
 
@@ -151,12 +152,28 @@ static int64_t multiply(int64_t a, int64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
+// The same of a sparse table, whose messages are rows: as many as there can be.
+static int64_t weigh_rows(const struct owner_map *m, const struct dtg_sparse *table,
+                          int64_t elements, int64_t held) {
+  const struct dtg_replication *out = m->r->out;
+  int64_t rows = elements / table->width;
+  int64_t push =
+      dtg_sparse_message_bytes(table, dtg_sparse_most(table, out->shards / out->replicas, rows));
+  int64_t publish = elements * (int64_t)sizeof(float);
+  if (dtg_publishes_rows(out, table))
+    publish = dtg_sparse_message_bytes(table, dtg_sparse_most(table, out->shards, rows));
+  return add(held, add(multiply(push, out->partial_sums.all), multiply(publish, out->replicas)));
+}
+
 // Value and slots, what the replicas push and what is published to them in a step.
 static int64_t weigh(const struct owner_map *m, uint32_t v, int64_t elements) {
   const struct dtg_replication *out = m->r->out;
   int64_t bytes = elements * (int64_t)dtg_dtype_size(variable_at(m, v)->type.dtype), copies = 1;
   for (uint32_t s = 0; s < out->module->variables.len; s++)
     copies += variable_at(m, s)->kind == DTG_VARIABLE_SLOT && variable_at(m, s)->param == v;
+  const struct dtg_sparse *table = dtg_sparse_of(out->module, v);
+  if (table)
+    return weigh_rows(m, table, elements, multiply(bytes, copies));
   return multiply(bytes, add(add(copies, out->partial_sums.all), out->replicas));
 }
 

@@ -1,8 +1,8 @@
 #include "compiler/base/strbuf.h"
 #include "compiler/replicate/replicate.h"
 
-static const char *const kind_names[DTG_ROOT_KIND_COUNT] = {"loss", "metric", "output",
-                                                            "grad", "state",  "update"};
+static const char *const kind_names[DTG_ROOT_KIND_COUNT] = {
+    "loss", "metric", "output", "grad", "state", "update", "carry", "stack", "rows"};
 static const char *const reduce_names[] = {"mean", "sum", "max"};
 static const char *const owner_names[] = {"on", "mirrored", "sharded"};
 

@@ -33,6 +33,10 @@ bool dtg_replicate_legal(const struct dtg_replicate *r) {
   return false;
 }
 
+bool dtg_publishes_rows(const struct dtg_replication *replication, const struct dtg_sparse *table) {
+  return table->touched && !replication->relaxed;
+}
+
 static bool is_reduced(enum dtg_root_kind kind) {
   return kind == DTG_ROOT_LOSS || kind == DTG_ROOT_METRIC || kind == DTG_ROOT_GRAD ||
          kind == DTG_ROOT_STATE;

@@ -100,6 +100,10 @@ struct dtg_replication {
 struct dtg_replication *dtg_replicate(struct dtg_ctx *ctx, const struct dtg_model *model,
                                       const struct dtg_cluster *cluster, struct dtg_module *module);
 
+// Whether the owners of a sparse table publish the rows that a step has touched: they do where the
+// others stay as they are and every replica reads every version.
+bool dtg_publishes_rows(const struct dtg_replication *replication, const struct dtg_sparse *table);
+
 // Device of a replica; client of a replica; task (over jobs) of a device or a client.
 uint32_t dtg_replica_device(const struct dtg_replication *replication, uint32_t replica);
 uint32_t dtg_replica_client(const struct dtg_replication *replication, uint32_t replica);

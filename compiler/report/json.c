@@ -1,5 +1,6 @@
 #include "compiler/base/bug.h"
 #include "compiler/base/strbuf.h"
+#include "compiler/ir/sparse.h"
 #include "compiler/report/report.h"
 
 #include <jansson.h>
@@ -153,6 +154,7 @@ static json_t *owners(struct json *j) {
     set(row, "slots", json_integer(load->slots));
     set(row, "push", json_integer(load->push));
     set(row, "publish", json_integer(load->publish));
+    set(row, "first", json_integer(load->first));
     json_array_append_new(out, row);
   }
   return out;
@@ -221,8 +223,8 @@ static json_t *variables(struct json *j) {
 }
 
 static json_t *reductions(struct json *j) {
-  static const char *const kinds[DTG_ROOT_KIND_COUNT] = {"loss", "metric", "output",
-                                                         "grad", "state",  "update"};
+  static const char *const kinds[DTG_ROOT_KIND_COUNT] = {
+      "loss", "metric", "output", "grad", "state", "update", "carry", "stack", "rows"};
   static const char *const how[] = {"mean", "sum", "max"};
   json_t *out = json_array();
   const struct dtg_replication *r = j->in->replication;
@@ -233,6 +235,45 @@ static json_t *reductions(struct json *j) {
     set(row, "name", text(d->name));
     set(row, "type", type(&d->type));
     set(row, "reduce", text(how[d->reduce]));
+    json_array_append_new(out, row);
+  }
+  return out;
+}
+
+static json_t *sparse(struct json *j) {
+  const struct dtg_replication *r = j->in->replication;
+  const struct dtg_module *module = j->in->plan->module;
+  json_t *out = json_array();
+  for (size_t i = 0; i < module->sparse.len; i++) {
+    const struct dtg_sparse *table = &module->sparse.data[i];
+    json_t *row = json_object();
+    set(row, "path", text(module->variables.data[table->variable].path));
+    set(row, "rows", json_integer(table->rows));
+    set(row, "row_bytes", json_integer(4 * table->width));
+    set(row, "id_bytes", json_integer(DTG_ROW_ID_BYTES));
+    set(row, "count_bytes", json_integer(DTG_ROW_COUNT_BYTES));
+    set(row, "gathered_by_shard", json_integer(table->picks));
+    set(row, "rows_of_replica",
+        json_integer(dtg_sparse_most(table, r->shards / r->replicas, table->rows)));
+    set(row, "rows_of_step", json_integer(dtg_sparse_most(table, r->shards, table->rows)));
+    set(row, "update", text(table->touched ? "touched" : "pass"));
+    set(row, "publish", text(dtg_publishes_rows(r, table) ? "touched" : "all"));
+    set(row, "lazy", json_boolean(table->lazy));
+    json_array_append_new(out, row);
+  }
+  return out;
+}
+
+static json_t *densified(struct json *j) {
+  const struct dtg_module *module = j->in->plan->module;
+  json_t *out = json_array();
+  for (size_t i = 0; i < module->densified.len; i++) {
+    const struct dtg_densified *dense = &module->densified.data[i];
+    json_t *row = json_object();
+    set(row, "path", text(module->variables.data[dense->variable].path));
+    set(row, "why", text(dense->why));
+    set(row, "bytes", json_integer(dtg_type_bytes(&module->variables.data[dense->variable].type)));
+    set(row, "source", span(j, dense->span));
     json_array_append_new(out, row);
   }
   return out;
@@ -292,6 +333,8 @@ static json_t *memory_row(struct json *j, uint32_t index, const char *role, uint
   set(out, "slots", json_integer(m->slots));
   set(out, "variables", json_integer(m->variables));
   set(out, "arena_per_thread", json_integer(m->arena));
+  set(out, "sorting_per_thread", json_integer(m->sorting));
+  set(out, "rows", json_integer(m->rows));
   set(out, "arena_update", json_integer(m->update_arena));
   set(out, "tree_block", json_integer(m->contribution));
   set(out, "tree_blocks", json_integer(m->contribution_blocks));
@@ -339,7 +382,7 @@ void dtg_report_json(const struct dtg_report_input *input, const char *plan_id,
   set(root, "plan_id", text(plan_id));
   set(root, "model_id", text(model_id));
   set(root, "results_depend_on", text(input->results));
-  set(root, "exact", json_boolean(!r->relaxed));
+  set(root, "exact", json_boolean(!r->relaxed && !dtg_module_is_lazy(r->module)));
   set(root, "cpu_arch", text(r->cluster->cpu_arch));
   set(root, "train", train(&r->model->train));
   set(root, "jobs", jobs(&j));
@@ -348,11 +391,14 @@ void dtg_report_json(const struct dtg_report_input *input, const char *plan_id,
   set(root, "chief_only", chief_only());
   set(root, "variables", variables(&j));
   set(root, "reductions", reductions(&j));
+  set(root, "sparse", sparse(&j));
+  set(root, "densified", densified(&j));
   set(root, "partial_sums", partial_sums(&j));
   set(root, "owners", owners(&j));
   set(root, "imbalance", json_real(dtg_report_imbalance(input)));
   set(root, "transfers", transfers(&j));
   set(root, "transfer_bytes", json_integer(dtg_report_traffic(input)));
+  set(root, "transfer_bytes_at_most", json_boolean(dtg_report_is_bound(input)));
   set(root, "start_bytes", json_integer(dtg_report_start_traffic(input)));
   set(root, "functions", functions(&j));
   set(root, "memory", memory(&j));

@@ -1,3 +1,4 @@
+#include "compiler/ir/sparse.h"
 #include "compiler/report/report.h"
 
 static int64_t max(int64_t a, int64_t b) {
@@ -49,6 +50,13 @@ static int64_t input_bytes(const struct dtg_model *model, int64_t rows) {
   return bytes;
 }
 
+// The only device runs the update of sparse parameters as an owner does.
+static void add_update(const struct dtg_report_input *in, struct dtg_report_memory *m) {
+  m->update_arena = in->owner_arena_bytes;
+  for (size_t i = 0; i < in->partition->loads.len; i++)
+    m->rows += in->partition->loads.data[i].rows;
+}
+
 struct dtg_report_memory dtg_report_class_memory(const struct dtg_report_input *in,
                                                  const struct dtg_report_class *class) {
   const struct dtg_plan *plan = in->plan;
@@ -57,15 +65,19 @@ struct dtg_report_memory dtg_report_class_memory(const struct dtg_report_input *
   struct dtg_report_memory m = {0};
   add_variables(in, &m);
   for (int i = 0; i < DTG_PLAN_FUNCTIONS; i++)
-    if (i != DTG_PLAN_UPDATE || r->single)
+    if (i != DTG_PLAN_UPDATE || (r->single && plan->module->sparse.len == 0))
       m.arena = max(m.arena, dtg_align(plan->functions[i].arena_bytes));
+  m.sorting = dtg_sparse_sort_bytes(plan->module);
+  if (r->single && plan->module->sparse.len > 0)
+    add_update(in, &m);
   m.contribution = dtg_align(plan->contribution_bytes);
   m.contribution_blocks = tree_blocks(r->shards / r->replicas, in->threads, class->sums);
   if (!r->single)
     add_messages(in, class->sums, &m);
   m.feeds = input_bytes(r->model, train->batch / r->shards) * (r->shards / r->replicas);
-  m.total = m.variables + m.arena * in->threads + m.contribution * m.contribution_blocks +
-            m.messages + m.evaluation + m.feeds;
+  m.total = m.variables + (m.arena + m.sorting) * in->threads +
+            m.contribution * m.contribution_blocks + m.messages + m.evaluation + m.feeds +
+            m.update_arena + m.rows;
   return m;
 }
 
@@ -116,14 +128,15 @@ struct dtg_report_memory dtg_report_owner_memory(const struct dtg_report_input *
                                 .states = load->states,
                                 .slots = load->slots,
                                 .variables = load->held,
-                                .update_arena = in->owner_arena_bytes};
+                                .update_arena = in->owner_arena_bytes,
+                                .rows = load->rows};
   int64_t norms = 0;
   for (size_t phase = 0; phase < load->norm.len; phase++)
     norms = max(norms, load->norm.data[phase]);
   m.staging = load->block * in->replication->partial_sums.all;
-  m.messages = dtg_align(load->publish) * versions_kept(in->replication) +
+  m.messages = dtg_align(load->packed) * versions_kept(in->replication) +
                dtg_align(load->values + load->slots) + dtg_align(norms);
-  m.total = m.variables + m.staging + m.update_arena + m.messages;
+  m.total = m.variables + m.staging + m.update_arena + m.rows + m.messages;
   return m;
 }
 
@@ -182,12 +195,22 @@ int64_t dtg_report_traffic(const struct dtg_report_input *in) {
   return total;
 }
 
+bool dtg_report_is_bound(const struct dtg_report_input *in) {
+  for (size_t i = 0; i < in->partition->sends.len; i++)
+    if (in->partition->sends.data[i].at_most &&
+        in->partition->sends.data[i].moment == DTG_MOMENT_STEP)
+      return true;
+  return false;
+}
+
 int64_t dtg_report_start_traffic(const struct dtg_report_input *in) {
   int64_t total = 0;
   for (size_t i = 0; i < in->partition->sends.len; i++) {
-    const struct dtg_transfer *transfer = &in->partition->sends.data[i];
-    if (transfer->kind == DTG_TRANSFER_PUBLISH &&
-        __builtin_add_overflow(total, dtg_transfer_total(transfer), &total))
+    struct dtg_transfer first = in->partition->sends.data[i];
+    if (first.kind != DTG_TRANSFER_PUBLISH)
+      continue;
+    first.bytes = in->partition->loads.data[first.from.first].first;
+    if (__builtin_add_overflow(total, dtg_transfer_total(&first), &total))
       return INT64_MAX;
   }
   return total;

@@ -38,6 +38,8 @@ struct dtg_report_memory {
   int64_t variables;                 // the three, each slice aligned
   int64_t arena;                     // replica: per thread: the larger of train and evaluation
   int64_t update_arena;              // owner
+  int64_t rows;                      // owner: to update sparse tables
+  int64_t sorting;                   // replica: per thread: of what a shard has gathered
   int64_t contribution;              // replica: one block of what a shard contributes
   int64_t contribution_blocks;       // for the reduction tree over its shards
   int64_t staging;                   // owner: what the replicas push in a step
@@ -69,6 +71,8 @@ int64_t dtg_report_task_memory(const struct dtg_report_input *input, const struc
 double dtg_report_imbalance(const struct dtg_report_input *input);
 // Payload bytes of a step over all links.
 int64_t dtg_report_traffic(const struct dtg_report_input *input);
+// Whether that is a bound: some messages hold as many rows as there are.
+bool dtg_report_is_bound(const struct dtg_report_input *input);
 // Before step 0: owners publish the first version.
 int64_t dtg_report_start_traffic(const struct dtg_report_input *input);
 

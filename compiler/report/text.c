@@ -1,4 +1,5 @@
 #include "compiler/base/strbuf.h"
+#include "compiler/ir/sparse.h"
 #include "compiler/report/report.h"
 
 #include <stdio.h>
@@ -42,9 +43,12 @@ static void put_head(struct text *t) {
   dtg_strbuf_printf(t->out, "%s: model `%s` of %s, strategy `%s`\n", t->in->name, r->model->name,
                     t->in->model_file, r->strategy->name);
   dtg_strbuf_printf(t->out, "  results depend on: %s\n", t->in->results);
+  bool lazy = dtg_module_is_lazy(r->module);
   if (r->relaxed)
-    dtg_strbuf_printf(t->out, "  semantics: relaxed (%s)\n",
-                      r->strategy->update.is_async ? "async" : "backup");
+    dtg_strbuf_printf(t->out, "  semantics: relaxed (%s%s)\n",
+                      r->strategy->update.is_async ? "async" : "backup", lazy ? ", lazy" : "");
+  else if (lazy)
+    dtg_strbuf_puts(t->out, "  semantics: relaxed (lazy); the strategy changes nothing\n");
   else
     dtg_strbuf_printf(t->out, "  semantics: exact (update sync)\n");
   if (train->present)
@@ -194,6 +198,52 @@ static void put_variables(struct text *t) {
   }
 }
 
+// ---- sparse tables ----
+
+static const char *update_text(const struct dtg_sparse *table) {
+  if (!table->touched)
+    return "the update passes over all rows";
+  return table->lazy ? "lazy: only touched rows are updated" : "only touched rows are updated";
+}
+
+// What a list of rows is at most, and how its bytes are counted.
+static void put_sparse(struct text *t) {
+  const struct dtg_replication *r = t->in->replication;
+  const struct dtg_module *module = t->in->plan->module;
+  int64_t each = r->shards / r->replicas;
+  if (module->sparse.len + module->densified.len == 0)
+    return;
+  dtg_strbuf_puts(t->out, "\nsparse parameters\n");
+  for (size_t i = 0; i < module->sparse.len; i++) {
+    const struct dtg_sparse *table = &module->sparse.data[i];
+    dtg_strbuf_printf(t->out, "  %s: %lld rows of %lld bytes; %s\n",
+                      module->variables.data[table->variable].path, (long long)table->rows,
+                      (long long)(4 * table->width), update_text(table));
+    dtg_strbuf_printf(t->out, "      a replica's gradient: at most %lld rows of %lld gathered\n",
+                      (long long)dtg_sparse_most(table, each, table->rows),
+                      (long long)(each * table->picks));
+    if (r->single)
+      continue;
+    dtg_strbuf_printf(t->out,
+                      "      in a push, for each partial sum and slice: 4 + rows x %lld bytes\n",
+                      (long long)(DTG_ROW_ID_BYTES + 4 * table->width));
+    if (dtg_publishes_rows(r, table))
+      dtg_strbuf_printf(t->out,
+                        "      in a publish, for each slice: 4 + rows of the step x %lld bytes\n",
+                        (long long)(DTG_ROW_ID_BYTES + 4 * table->width));
+    else
+      dtg_strbuf_puts(t->out, "      a publish has all rows\n");
+  }
+  for (size_t i = 0; i < module->densified.len; i++) {
+    const struct dtg_densified *dense = &module->densified.data[i];
+    const struct dtg_variable *v = &module->variables.data[dense->variable];
+    dtg_strbuf_printf(t->out, "  %s: gathered, but %s (%s): its gradient is dense, %s a shard\n",
+                      v->path, dense->why,
+                      dtg_span_short(&t->arena, &t->in->ctx->sources, dense->span),
+                      bytes_text(t, dtg_type_bytes(&v->type)));
+  }
+}
+
 static void put_partial_sums(struct text *t) {
   const struct dtg_replication *r = t->in->replication;
   const struct dtg_partial_sums *sums = &r->partial_sums;
@@ -216,9 +266,10 @@ static void put_reductions(struct text *t) {
     return;
   dtg_strbuf_printf(t->out,
                     "\nreductions\n  %zu tensors, %s a shard, over %lld shard%s by the fixed tree; "
-                    "sent between devices: %s\n",
+                    "sent between devices: %s%s\n",
                     r->reductions.len, bytes_text(t, bytes), (long long)r->shards,
-                    r->shards == 1 ? "" : "s", bytes_text(t, dtg_report_traffic(t->in)));
+                    r->shards == 1 ? "" : "s", dtg_report_is_bound(t->in) ? "at most " : "",
+                    bytes_text(t, dtg_report_traffic(t->in)));
   if (!r->single)
     put_partial_sums(t);
 }
@@ -254,9 +305,10 @@ static void put_moment(struct text *t, enum dtg_moment moment, const char *title
       dtg_strbuf_printf(t->out, "\n%-10s %-26s %-26s %9s %14s\n", title, "from", "to", "messages",
                         moment == DTG_MOMENT_EVALUATION ? "bytes at most" : "bytes of each");
     if (count++ < TRANSFERS_SHOWN)
-      dtg_strbuf_printf(t->out, "  %-8s %-26s %-26s %9llu %14lld\n", dtg_transfer_name(s->kind),
+      dtg_strbuf_printf(t->out, "  %-8s %-26s %-26s %9llu %14lld%s\n", dtg_transfer_name(s->kind),
                         ends_text(t, &s->from), ends_text(t, &s->to),
-                        (unsigned long long)s->messages, (long long)s->bytes);
+                        (unsigned long long)s->messages, (long long)s->bytes,
+                        s->at_most && moment == DTG_MOMENT_STEP ? " at most" : "");
   }
   if (count > TRANSFERS_SHOWN)
     dtg_strbuf_printf(t->out, "  and %zu more\n", count - TRANSFERS_SHOWN);
@@ -267,7 +319,8 @@ static void put_transfers(struct text *t) {
   if (r->single || t->in->partition->sends.len == 0)
     return;
   put_moment(t, DTG_MOMENT_STEP, "a step");
-  dtg_strbuf_printf(t->out, "  in all %s; once at the start, the first version: %s\n",
+  dtg_strbuf_printf(t->out, "  in all %s%s; once at the start, the first version: %s\n",
+                    dtg_report_is_bound(t->in) ? "at most " : "",
                     bytes_text(t, dtg_report_traffic(t->in)),
                     bytes_text(t, dtg_report_start_traffic(t->in)));
   put_moment(t, DTG_MOMENT_BEGIN, "once");
@@ -310,7 +363,12 @@ static void put_amounts(struct text *t, const struct dtg_report_memory *m) {
   if (m->arena)
     put_amount(t, dtg_arena_printf(&t->arena, "arenas, %u x %s", threads, bytes_text(t, m->arena)),
                m->arena * threads);
+  if (m->sorting)
+    put_amount(
+        t, dtg_arena_printf(&t->arena, "to sort rows, %u x %s", threads, bytes_text(t, m->sorting)),
+        m->sorting * threads);
   put_amount(t, "arena of the update", m->update_arena);
+  put_amount(t, "to update rows", m->rows);
   put_amount(t, "pushed by replicas", m->staging);
   put_amount(t, "messages", m->messages);
   put_amount(t, "values of chunks", m->evaluation);
@@ -356,6 +414,7 @@ void dtg_report_text(const struct dtg_report_input *input, struct dtg_strbuf *ou
   put_devices(&t);
   put_variables(&t);
   put_functions(&t);
+  put_sparse(&t);
   put_reductions(&t);
   put_transfers(&t);
   put_memory(&t);

@@ -69,7 +69,8 @@ void dtg_schedule_args(struct dtg_schedule_state *state);
 
 /* Layouts. */
 void dtg_schedule_variables(struct dtg_plan *plan);
-void dtg_schedule_contributions(struct dtg_plan *plan);
+/* `shards`: how many a block can hold the sum of. */
+void dtg_schedule_contributions(struct dtg_plan *plan, int64_t shards);
 
 /* Where a root must be written: false for outputs, and for variables that keep their value. */
 bool dtg_root_location(const struct dtg_plan *plan, int function, const struct dtg_root *root,

@@ -2,6 +2,7 @@
 #include "compiler/schedule/internal.h"
 
 #include "compiler/base/bug.h"
+#include "compiler/ir/sparse.h"
 
 #include <string.h>
 
@@ -38,8 +39,27 @@ static bool stands_before(const struct dtg_root *a, const struct dtg_root *b) {
   return left >= 2 && strcmp(a->name, b->name) < 0;
 }
 
+static const struct dtg_sparse *sparse_of(const struct dtg_module *module,
+                                          const struct dtg_root *root) {
+  for (size_t i = 0; root->kind == DTG_ROOT_GRAD && i < module->sparse.len; i++)
+    if (module->variables.data[module->sparse.data[i].variable].path == root->name)
+      return &module->sparse.data[i];
+  return NULL;
+}
+
+/* The list of the rows that `shards` shards can touch: number, ids, values. */
+static int64_t lay_out_rows(struct dtg_plan_contribution *entry, int64_t shards) {
+  const struct dtg_sparse *table = entry->sparse;
+  int64_t begin = entry->offset;
+  entry->capacity = dtg_sparse_capacity(table, shards, table->rows);
+  entry->rows = begin;
+  entry->ids = begin + dtg_align(DTG_ROW_COUNT_BYTES);
+  entry->offset = entry->ids + dtg_align(entry->capacity * DTG_ROW_ID_BYTES);
+  return dtg_sparse_block_bytes(table, entry->capacity);
+}
+
 /* Fills `list`, which has room for every root; the bytes of the block. */
-static int64_t lay_out(struct dtg_plan *plan, const struct dtg_graph *graph,
+static int64_t lay_out(struct dtg_plan *plan, const struct dtg_graph *graph, int64_t shards,
                        struct dtg_plan_contribution *list, size_t *len) {
   const struct dtg_root **sorted =
       DTG_NEW_ARRAY(plan->arena, const struct dtg_root *, graph->roots.len);
@@ -60,14 +80,16 @@ static int64_t lay_out(struct dtg_plan *plan, const struct dtg_graph *graph,
                                              .name = sorted[i]->name,
                                              .type = dtg_graph_node(graph, sorted[i]->node)->type,
                                              .reduce = sorted[i]->reduce,
-                                             .offset = bytes};
-    bytes += dtg_align(dtg_type_bytes(&list[i].type));
+                                             .offset = bytes,
+                                             .sparse = sparse_of(plan->module, sorted[i])};
+    bytes +=
+        list[i].sparse ? lay_out_rows(&list[i], shards) : dtg_align(dtg_type_bytes(&list[i].type));
   }
   *len = count;
   return bytes;
 }
 
-void dtg_schedule_contributions(struct dtg_plan *plan) {
+void dtg_schedule_contributions(struct dtg_plan *plan, int64_t shards) {
   const struct dtg_module *module = plan->module;
   const struct dtg_graph *train = module->train;
   const struct dtg_graph *eval = module->eval ? module->eval : module->tail;
@@ -75,12 +97,12 @@ void dtg_schedule_contributions(struct dtg_plan *plan) {
     size_t room = plan->contributions.cap = train->roots.len;
     plan->contributions.data = DTG_NEW_ARRAY(plan->arena, struct dtg_plan_contribution, room);
     plan->contribution_bytes =
-        lay_out(plan, train, plan->contributions.data, &plan->contributions.len);
+        lay_out(plan, train, shards, plan->contributions.data, &plan->contributions.len);
   }
   if (eval) {
     size_t room = plan->metrics.cap = eval->roots.len;
     plan->metrics.data = DTG_NEW_ARRAY(plan->arena, struct dtg_plan_contribution, room);
-    plan->metrics_bytes = lay_out(plan, eval, plan->metrics.data, &plan->metrics.len);
+    plan->metrics_bytes = lay_out(plan, eval, 1, plan->metrics.data, &plan->metrics.len);
   }
 }
 
@@ -89,6 +111,17 @@ static bool find_entry(const struct dtg_plan_contribution *list, size_t count,
   for (size_t i = 0; i < count; i++) {
     if (list[i].kind == kind && list[i].name == name) {
       *offset = list[i].offset;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Where a shard writes the rows that it has gathered. */
+static bool find_rows(const struct dtg_plan *plan, const char *name, int64_t *offset) {
+  for (size_t i = 0; i < plan->contributions.len; i++) {
+    if (plan->contributions.data[i].sparse && plan->contributions.data[i].name == name) {
+      *offset = plan->contributions.data[i].ids;
       return true;
     }
   }
@@ -115,6 +148,8 @@ bool dtg_root_location(const struct dtg_plan *plan, int function, const struct d
   if (root->kind == DTG_ROOT_UPDATE) {
     location.space = DTG_SPACE_VARIABLE;
     found = find_variable(plan, root->name, &location.offset);
+  } else if (root->kind == DTG_ROOT_ROWS) {
+    found = find_rows(plan, root->name, &location.offset);
   } else if (evaluation) {
     found =
         find_entry(plan->metrics.data, plan->metrics.len, root->kind, root->name, &location.offset);

@@ -77,7 +77,11 @@ static void print_block(struct dtg_strbuf *out, const char *name, int64_t bytes,
     if (*list[i].name)
       dtg_strbuf_printf(out, "%s ", list[i].name);
     print_type(out, &list[i].type);
-    dtg_strbuf_printf(out, " by %s\n", reduces[list[i].reduce]);
+    dtg_strbuf_printf(out, " by %s", reduces[list[i].reduce]);
+    if (list[i].sparse)
+      dtg_strbuf_printf(out, ", rows at +%" PRId64 " and +%" PRId64 ", room for %" PRId64,
+                        list[i].rows, list[i].ids, list[i].capacity);
+    dtg_strbuf_putc(out, '\n');
   }
 }
 

@@ -34,7 +34,7 @@ struct dtg_plan *dtg_schedule(struct dtg_ctx *ctx, const struct dtg_module *modu
   plan->arena = &ctx->arena;
   plan->module = module;
   dtg_schedule_variables(plan);
-  dtg_schedule_contributions(plan);
+  dtg_schedule_contributions(plan, options->shards > 0 ? options->shards : 1);
   for (int i = 0; i < DTG_PLAN_FUNCTIONS; i++) {
     struct dtg_plan_function *function = &plan->functions[i];
     struct dtg_schedule_state state = {

@@ -18,6 +18,7 @@ struct dtg_schedule_options {
    */
   const char *const *inputs;
   uint32_t input_count;
+  int64_t shards; /* of a replica's block: how long lists of rows can get; 0: one */
 };
 
 /* Requires: a module after opt. Guarantees: what dtg_plan_verify checks; the same module gives the

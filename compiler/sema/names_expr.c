@@ -130,6 +130,12 @@ static void check_argument_name(struct dtg_resolver *r, const struct dtg_symbol 
       return;
     dtg_vec_push(&r->sema->ctx->arena, &list.names, known);
   }
+  if (symbol->kind == DTG_SYMBOL_OPTIMIZER) { // every optimizer can be called so
+    const char *lazy = dtg_intern_z(&r->sema->ctx->names, "lazy");
+    if (name->text == lazy)
+      return;
+    dtg_vec_push(&r->sema->ctx->arena, &list.names, lazy);
+  }
   const char *what = dtg_arena_printf(&r->sema->ctx->arena, "argument of `%s`:", symbol->name);
   dtg_sema_unknown(r->sema, name->span, what, name->text, list.names.data, list.names.len);
 }

@@ -1,6 +1,7 @@
 #include "compiler/tools/compare.h"
 
 #include "compiler/base/strbuf.h"
+#include "compiler/ir/sparse.h"
 #include "compiler/tools/traffic.h"
 
 #include <string.h>
@@ -126,7 +127,7 @@ static const char *failure_text(struct dtg_arena *arena, const struct dtg_replic
 static const char *semantics_text(struct dtg_arena *arena, const struct dtg_replication *r) {
   const struct dtg_update_rule *update = &r->strategy->update;
   if (!r->relaxed)
-    return "exact";
+    return dtg_module_is_lazy(r->module) ? "relaxed (lazy)" : "exact";
   if (!update->is_async)
     return dtg_arena_printf(arena, "relaxed (backup %lld)", (long long)update->backup);
   if (update->staleness < 0)
@@ -179,6 +180,7 @@ static void fill_traffic(struct dtg_arena *arena, const struct dtg_partition *p,
                          const char **cells) {
   struct dtg_traffic traffic = dtg_traffic_measure(arena, p);
   const struct dtg_link_bytes *link = &traffic.links[traffic.busiest];
+  const char *bound = traffic.at_most ? "at most " : "";
   cells[ROW_FEEDS] = bytes_text(arena, traffic.feeds);
   cells[ROW_CONTROL] = dtg_arena_printf(
       arena, "%s%llu message%s", p->replication->strategy->update.backup > 0 ? "at most " : "",
@@ -186,10 +188,13 @@ static void fill_traffic(struct dtg_arena *arena, const struct dtg_partition *p,
   cells[ROW_BUSIEST] =
       traffic.all == 0
           ? "0 B"
-          : dtg_arena_printf(arena, "%s at %s", bytes_text(arena, link->sent + link->received),
+          : dtg_arena_printf(arena, "%s%s at %s", bound,
+                             bytes_text(arena, link->sent + link->received),
                              short_task(arena, p->replication->cluster, traffic.busiest));
-  cells[ROW_ALL] = bytes_text(arena, traffic.all);
-  cells[ROW_INSIDE] = bytes_text(arena, traffic.inside);
+  cells[ROW_ALL] =
+      dtg_arena_printf(arena, "%s%s", traffic.all ? bound : "", bytes_text(arena, traffic.all));
+  cells[ROW_INSIDE] = dtg_arena_printf(arena, "%s%s", traffic.inside ? bound : "",
+                                       bytes_text(arena, traffic.inside));
 }
 
 void dtg_compare_fill(struct dtg_arena *arena, const struct dtg_partition *p,

@@ -106,6 +106,7 @@ struct dtg_traffic dtg_traffic_measure(struct dtg_arena *arena, const struct dtg
     const struct dtg_transfer *t = &p->sends.data[i];
     if (t->moment != DTG_MOMENT_STEP)
       continue;
+    out.at_most |= t->at_most;
     dtg_transfer_each(p, t, UINT32_MAX, add_message, &m);
     out.control += control_messages(p, t);
   }

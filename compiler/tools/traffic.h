@@ -29,6 +29,7 @@ struct dtg_traffic {
   uint32_t busiest;             // the first task with the largest sum
   int64_t all;                  // sent by all tasks
   int64_t inside;               // between devices of one task
+  bool at_most;                 // some messages hold as many rows as there are
   int64_t feeds;                // of `all`
   uint64_t control;             // messages that grant or start a step, decide, or collect its loss
 };

@@ -1,6 +1,7 @@
 #include "compiler/tools/why.h"
 
 #include "compiler/base/strbuf.h"
+#include "compiler/ir/sparse.h"
 
 #include <string.h>
 
@@ -133,6 +134,28 @@ static void put_reduction(const struct why *w, uint32_t variable) {
   }
 }
 
+static void put_rows(const struct why *w, uint32_t variable) {
+  const struct dtg_sparse *table = dtg_sparse_of(w->r->module, variable);
+  for (size_t i = 0; i < w->r->module->densified.len; i++) {
+    const struct dtg_densified *dense = &w->r->module->densified.data[i];
+    if (dense->variable != variable)
+      continue;
+    dtg_strbuf_printf(w->out, "  it is gathered, but %s", dense->why);
+    put_where(w, dense->span, false);
+    dtg_strbuf_puts(w->out, ": its gradient is dense\n");
+  }
+  if (!table)
+    return;
+  dtg_strbuf_printf(w->out, "  its gradient is rows, as it is only gathered: %lld by a shard\n",
+                    (long long)table->picks);
+  dtg_strbuf_printf(w->out, "  %s\n",
+                    !table->touched ? "the update passes over all rows, as a gradient of 0 changes "
+                                      "them"
+                    : table->lazy   ? "only touched rows are updated, as the optimizer is lazy"
+                                    : "only touched rows are updated, as a gradient of 0 changes "
+                                      "nothing");
+}
+
 static void put_slots(const struct why *w, uint32_t variable) {
   for (size_t v = 0; v < w->r->module->variables.len; v++) {
     const struct dtg_variable *slot = &w->r->module->variables.data[v];
@@ -157,6 +180,7 @@ static void put_variable(const struct why *w, uint32_t variable) {
   put_strategy(w);
   if (v->kind != DTG_VARIABLE_SLOT)
     put_reduction(w, variable);
+  put_rows(w, variable);
   put_slots(w, variable);
 }
 

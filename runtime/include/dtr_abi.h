@@ -187,14 +187,31 @@ enum dtr_contribution_kind {
   DTR_CONTRIBUTION_GRAD,
   DTR_CONTRIBUTION_STATE
 };
+/* A sparse gradient: rows of a table, instead of the whole. In a block: at `count` their number
+ * (int32_t), at `ids` the ids (int32_t, ascending, each once), at the contribution's offset the
+ * values. A shard writes `picks` ids in any order, also such as are no rows of the table, with a
+ * row of values for each; the runtime makes the list of it. There is room for `capacity` rows:
+ * whole blocks, as kernels of the update work on those. */
+enum dtr_rows_kind {
+  DTR_ROWS_NONE,   /* dense */
+  DTR_ROWS_PASS,   /* the update passes over the whole table: absent rows have the gradient 0 */
+  DTR_ROWS_TOUCHED /* only rows of the list are updated, and published */
+};
+struct dtr_row_list {
+  enum dtr_rows_kind kind;
+  int64_t rows, width; /* of the table; elements of a row */
+  int64_t picks, capacity;
+  int64_t count, ids; /* offsets in the block */
+};
 struct dtr_contribution {
   const char *name; /* "" for the loss, metric name, parameter path, state path */
   enum dtr_contribution_kind kind;
   enum dtr_dtype dtype; /* f32, or i64/i32 for integer states */
-  int64_t elements;
-  int64_t offset; /* in the contribution block */
-  bool maximum;   /* combine by maximum instead of addition */
-  bool mean;      /* the update divides by the shards: where shards are absent, by those present */
+  int64_t elements;     /* of the whole tensor */
+  int64_t offset;       /* in the contribution block */
+  bool maximum;         /* combine by maximum instead of addition */
+  bool mean; /* the update divides by the shards: where shards are absent, by those present */
+  struct dtr_row_list list;
 };
 
 /* A data source: one column's values. Files first, then generators. */
@@ -337,12 +354,19 @@ struct dtr_slice {
 /* One launch of the update, for owners that hold slices: runs the tiles of `variable` that the
  * owner holds (tile t = block t), or, with variable UINT32_MAX, all tiles on every owner (scalars).
  * `whole`: the kernel does not work by blocks: the one owner of `variable` (which has one slice)
- * runs all tiles. Launches stand in the order in which they run; phases never decrease. */
+ * runs all tiles. Launches stand in the order in which they run; phases never decrease. `rows`:
+ * where the variable is a table of which only touched rows are updated. */
 struct dtr_update_buffer {
   enum dtr_space space;
   uint32_t index; /* variable: which one; contribution: which one; scalar: which of dtr_scalars */
   int64_t offset; /* arena */
   bool by_block;  /* arena: one element per block of `variable` (block sums) */
+  bool written;
+};
+enum dtr_launch_rows {
+  DTR_LAUNCH_ALL,
+  DTR_LAUNCH_TOUCHED, /* element by element: touched rows, packed one behind the other */
+  DTR_LAUNCH_BLOCKS   /* block sums, which are 0 where no row is touched */
 };
 struct dtr_update_launch {
   uint32_t launch; /* index into kernels */
@@ -351,6 +375,7 @@ struct dtr_update_launch {
   uint32_t variable; /* parameter or state; UINT32_MAX: none */
   uint32_t phase;    /* launches of a phase run before the exchange that ends it */
   bool whole;
+  enum dtr_launch_rows rows;
   uint32_t buffer_count;
   const struct dtr_update_buffer *buffers;
 };
@@ -363,6 +388,7 @@ struct dtr_exchange {
 
 struct dtr_replication {
   const char *strategy;
+  bool is_single; /* one replica that owns everything: nothing is sent; slices and launches count */
   uint32_t job_count;
   const struct dtr_job *jobs;
   uint32_t replicas;
@@ -435,7 +461,7 @@ struct dtr_program {
   uint32_t window_count;
   const struct dtr_window *windows;
 
-  const struct dtr_replication *replication; /* NULL: one device */
+  const struct dtr_replication *replication; /* NULL: one device, and no sparse parameter */
 
   struct dtr_part shard;  /* training, one shard: forward and backward */
   struct dtr_part update; /* optimizer; batch = 0 */

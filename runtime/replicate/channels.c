@@ -78,6 +78,13 @@ static void add(struct making *making, enum dtr_channel_kind kind, uint32_t from
                         .at_most = kind == DTR_CHANNEL_FEED || kind == DTR_CHANNEL_CHUNK};
 }
 
+/* The same for a message that may hold rows: as many as there are. */
+static void add_rows(struct making *making, enum dtr_channel_kind kind, uint32_t from, uint32_t to,
+                     int64_t bytes, bool rows) {
+  add(making, kind, from, to, bytes);
+  making->made->edges[making->made->count - 1].at_most = rows;
+}
+
 static void open(struct making *making, enum dtr_channel_kind kind, uint32_t width) {
   making->made->first[kind] = making->made->count;
   making->made->width[kind] = width;
@@ -131,13 +138,15 @@ static void add_update_families(struct making *making) {
   open(making, DTR_CHANNEL_PUSH, map->owner_count);
   for (uint32_t r = 0; r < map->replica_count; r++)
     for (uint32_t o = 0; o < map->owner_count; o++)
-      add(making, DTR_CHANNEL_PUSH, dtr_party_of_replica(map, r), dtr_party_of_owner(map, o),
-          map->replicas[r].leaf_count * map->owners[o].share_bytes);
+      add_rows(making, DTR_CHANNEL_PUSH, dtr_party_of_replica(map, r), dtr_party_of_owner(map, o),
+               map->replicas[r].leaf_count * map->owners[o].share_bytes,
+               map->owners[o].pushes_rows);
   open(making, DTR_CHANNEL_PUBLISH, map->replica_count);
   for (uint32_t o = 0; o < map->owner_count; o++)
     for (uint32_t r = 0; r < map->replica_count; r++)
-      add(making, DTR_CHANNEL_PUBLISH, dtr_party_of_owner(map, o), dtr_party_of_replica(map, r),
-          map->owners[o].publish_bytes);
+      add_rows(making, DTR_CHANNEL_PUBLISH, dtr_party_of_owner(map, o),
+               dtr_party_of_replica(map, r), map->owners[o].publish_bytes,
+               map->owners[o].publishes_rows);
   open(making, DTR_CHANNEL_NORM, map->owner_count);
   for (uint32_t phase = 0; phase < map->program->replication->phase_count; phase++)
     for (uint32_t o = 0; o < map->owner_count; o++) {

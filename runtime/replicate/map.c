@@ -1,6 +1,7 @@
 #include "runtime/replicate/map.h"
 
 #include "runtime/memory.h"
+#include "runtime/rows.h"
 #include "runtime/value.h"
 
 #include <stdlib.h>
@@ -163,6 +164,38 @@ static bool is_slot_of(const struct dtr_variable *slot, const struct dtr_variabl
          slot->path[length] == ':';
 }
 
+/* Bytes of a leaf's rows in a message, and their place in a block of the tree. */
+static void lay_out_rows(struct dtr_map *map, struct dtr_owner_map *owner,
+                         const struct dtr_slice *slice, struct dtr_share *share) {
+  struct dtr_row_list *list = &share->layout.list;
+  int64_t shards = map->program->train.shards, rows = slice->elements / list->width;
+  share->most = dtr_rows_most(list, shards / map->replica_count, rows);
+  share->bytes = dtr_rows_message_bytes(list, share->most);
+  list->capacity = dtr_rows_capacity(list, shards, rows, slice->block / list->width);
+  list->count = share->offset;
+  list->ids = list->count + dtr_memory_round(DTR_ROW_COUNT_BYTES);
+  share->layout.offset = list->ids + dtr_memory_round(list->capacity * DTR_ROW_ID_BYTES);
+  owner->block_bytes += dtr_rows_block_bytes(list, list->capacity);
+  owner->pushes_rows = true;
+}
+
+/* In sync every replica reads every version: where the other rows of a table stay as they are, the
+ * touched ones are enough. The first version has all. */
+static int64_t published_bytes(const struct dtr_map *map, struct dtr_owner_map *owner,
+                               const struct dtr_slice *slice, struct dtr_piece *piece) {
+  const struct dtr_share *share =
+      owner->share_count ? &owner->shares[owner->share_count - 1] : NULL;
+  if (map->rule != DTR_RULE_SYNC || !share || share->slice != slice ||
+      share->layout.list.kind != DTR_ROWS_TOUCHED)
+    return piece->bytes;
+  const struct dtr_row_list *list = &share->layout.list;
+  int64_t rows = dtr_rows_message_bytes(
+      list, dtr_rows_most(list, map->program->train.shards, slice->elements / list->width));
+  piece->rows = owner->share_count - 1;
+  owner->publishes_rows = true;
+  return rows > piece->bytes + DTR_ROW_COUNT_BYTES ? rows : piece->bytes + DTR_ROW_COUNT_BYTES;
+}
+
 static void add_piece(struct dtr_map *map, struct dtr_owner_map *owner, uint32_t index,
                       const struct dtr_slice *slice) {
   const struct dtr_variable *variable = &map->program->variables[index];
@@ -172,11 +205,12 @@ static void add_piece(struct dtr_map *map, struct dtr_owner_map *owner, uint32_t
                               .elements = slice->elements,
                               .bytes = slice->elements * dtr_dtype_bytes(variable->dtype),
                               .offset = owner->memory_bytes,
-                              .is_published = index == slice->variable};
+                              .is_published = index == slice->variable,
+                              .rows = DTR_NONE};
   owner->memory_bytes += dtr_memory_round(piece->bytes);
   owner->gather_bytes += piece->bytes;
   if (piece->is_published)
-    owner->publish_bytes += piece->bytes;
+    owner->publish_bytes += published_bytes(map, owner, slice, piece);
 }
 
 static void add_share(struct dtr_map *map, struct dtr_owner_map *owner,
@@ -185,13 +219,20 @@ static void add_share(struct dtr_map *map, struct dtr_owner_map *owner,
   if (index == DTR_NONE)
     return;
   struct dtr_share *share = (struct dtr_share *)&owner->shares[owner->share_count++];
-  *share = (struct dtr_share){.contribution = index,
+  const struct dtr_contribution *c = &map->program->contributions[index];
+  *share = (struct dtr_share){.slice = slice,
+                              .contribution = index,
                               .first = slice->first,
                               .elements = slice->elements,
-                              .bytes = slice->elements *
-                                       dtr_dtype_bytes(map->program->contributions[index].dtype),
-                              .offset = owner->block_bytes};
-  owner->block_bytes += dtr_memory_round(share->bytes);
+                              .bytes = slice->elements * dtr_dtype_bytes(c->dtype),
+                              .offset = owner->block_bytes,
+                              .layout = *c};
+  share->layout.elements = share->elements;
+  share->layout.offset = share->offset;
+  if (dtr_rows_is(c))
+    lay_out_rows(map, owner, slice, share);
+  else
+    owner->block_bytes += dtr_memory_round(share->bytes);
   owner->share_bytes += share->bytes;
 }
 
@@ -202,11 +243,11 @@ static void fill_owner(struct dtr_map *map, const struct dtr_replication *tables
     const struct dtr_slice *slice = &tables->slices[s];
     if (slice->owner != owner->device)
       continue;
+    add_share(map, owner, slice);
     add_piece(map, owner, slice->variable, slice);
     for (uint32_t v = 0; v < program->variable_count; v++)
       if (is_slot_of(&program->variables[v], &program->variables[slice->variable]))
         add_piece(map, owner, v, slice);
-    add_share(map, owner, slice);
   }
 }
 

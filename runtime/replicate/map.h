@@ -25,13 +25,19 @@ struct dtr_piece {
   int64_t bytes;     /* of the elements, as in a message */
   int64_t offset;    /* in the owner's memory */
   bool is_published; /* parameters and states; not slots */
+  /* Published as rows: of this share of the owner; DTR_NONE: as a whole. Then messages are a list
+   * of rows (runtime/rows.h), or DTR_ALL_ROWS as their number and all elements. */
+  uint32_t rows;
 };
 
 struct dtr_share {
+  const struct dtr_slice *slice;
   uint32_t contribution;
   int64_t first, elements;
-  int64_t bytes;
-  int64_t offset; /* in a block of the owner's tree */
+  int64_t bytes;                  /* of a leaf in a message; of rows: at most */
+  int64_t offset;                 /* in a block of the owner's tree */
+  int64_t most;                   /* rows of a leaf; 0: dense */
+  struct dtr_contribution layout; /* of a block of the owner's tree */
 };
 
 struct dtr_owner_map {
@@ -41,9 +47,10 @@ struct dtr_owner_map {
   const struct dtr_share *shares;
   int64_t memory_bytes;  /* of the pieces, each aligned */
   int64_t block_bytes;   /* of the shares, each aligned */
-  int64_t publish_bytes; /* of messages: packed */
+  int64_t publish_bytes; /* of messages: packed; with rows: at most */
   int64_t gather_bytes;
-  int64_t share_bytes; /* of one leaf in a push */
+  int64_t share_bytes; /* of one leaf in a push; with rows: at most */
+  bool pushes_rows, publishes_rows;
 };
 
 struct dtr_replica_map {

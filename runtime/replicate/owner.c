@@ -2,6 +2,7 @@
 
 #include "runtime/init.h"
 #include "runtime/memory.h"
+#include "runtime/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,29 +18,15 @@ int64_t dtr_owner_bytes(const struct dtr_map *map, uint32_t index) {
   const struct dtr_owner_map *owner = &map->owners[index];
   return owner->memory_bytes + map->leaf_count * owner->block_bytes +
          dtr_memory_round(map->program->replication->update_arena_bytes) +
-         dtr_memory_round(owner->publish_bytes) + dtr_memory_round(owner->gather_bytes);
+         dtr_memory_round(owner->publish_bytes) + dtr_memory_round(owner->gather_bytes) +
+         dtr_update_bytes(map->program, owner->device);
 }
 
 static bool make_table(struct dtr_owner *owner) {
-  const struct dtr_program *program = owner->party.program;
   owner->table = calloc((size_t)owner->map->share_count + 1, sizeof *owner->table);
-  if (!owner->table)
-    return false;
-  for (uint32_t i = 0; i < owner->map->share_count; i++) {
-    const struct dtr_share *share = &owner->map->shares[i];
-    owner->table[i] = program->contributions[share->contribution];
-    owner->table[i].elements = share->elements;
-    owner->table[i].offset = share->offset;
-  }
-  return true;
-}
-
-static uint32_t most_buffers(const struct dtr_replication *tables) {
-  uint32_t most = 1;
-  for (uint32_t i = 0; i < tables->update_launch_count; i++)
-    if (tables->update_launches[i].buffer_count > most)
-      most = tables->update_launches[i].buffer_count;
-  return most;
+  for (uint32_t i = 0; owner->table && i < owner->map->share_count; i++)
+    owner->table[i] = owner->map->shares[i].layout;
+  return owner->table != NULL;
 }
 
 static int64_t most_norms(const struct dtr_owner *owner) {
@@ -70,10 +57,9 @@ static bool allocate(struct dtr_owner *owner, struct dtr_error *error) {
   owner->block = dtr_ledger_new(ledger, DTR_LEDGER_MESSAGES, owner->map->publish_bytes);
   owner->gather = dtr_ledger_new(ledger, DTR_LEDGER_MESSAGES, owner->map->gather_bytes);
   owner->norms = dtr_ledger_new(ledger, DTR_LEDGER_MESSAGES, most_norms(owner));
-  owner->buffers = calloc(most_buffers(tables), sizeof *owner->buffers);
   owner->have = calloc(peers, sizeof *owner->have);
   if (!make_table(owner) || !owner->memory || !owner->arena || !owner->block || !owner->gather ||
-      !owner->norms || !owner->buffers || !owner->have ||
+      !owner->norms || !owner->have ||
       (map->rule != DTR_RULE_SYNC && !dtr_owner_new_relaxed(owner)))
     return dtr_error_memory(error, bytes, "the parameters of an owner");
   if (!dtr_owner_new_update(owner, error))
@@ -147,7 +133,7 @@ void dtr_owner_free(struct dtr_owner *owner) {
   if (!owner)
     return;
   dtr_owner_free_relaxed(owner);
-  dtr_owner_free_update(owner);
+  dtr_update_free(owner->update);
   dtr_tree_free(owner->tree);
   dtr_memory_free(owner->memory);
   dtr_memory_free(owner->arena);
@@ -155,7 +141,6 @@ void dtr_owner_free(struct dtr_owner *owner) {
   dtr_memory_free(owner->gather);
   dtr_memory_free(owner->norms);
   free(owner->table);
-  free(owner->buffers);
   free(owner->have);
   free(owner);
 }
@@ -180,26 +165,56 @@ static bool make_values(struct dtr_owner *owner) {
   return true;
 }
 
-void dtr_owner_pack(const struct dtr_owner *owner, char *message) {
+/* All of a table, or the rows that the update has touched. */
+static int64_t pack_rows(const struct dtr_owner *owner, const struct dtr_piece *piece,
+                         char *message) {
+  struct dtr_contribution layout = owner->map->shares[piece->rows].layout;
+  const char *memory = owner->memory + piece->offset;
+  int64_t width = layout.list.width, row = width * (int64_t)sizeof(float);
+  int32_t count = DTR_ALL_ROWS;
+  if (owner->is_first) {
+    memcpy(message, &count, sizeof count);
+    memcpy(message + DTR_ROW_COUNT_BYTES, memory, (size_t)piece->bytes);
+    return DTR_ROW_COUNT_BYTES + piece->bytes;
+  }
+  const int32_t *ids = dtr_rows_ids(&layout, owner->reduced);
+  count = *dtr_rows_count(&layout, owner->reduced);
+  memcpy(message, &count, sizeof count);
+  message += DTR_ROW_COUNT_BYTES;
+  memcpy(message, ids, (size_t)count * DTR_ROW_ID_BYTES);
+  message += (int64_t)count * DTR_ROW_ID_BYTES;
+  for (int32_t i = 0; i < count; i++)
+    memcpy(message + i * row, memory + (ids[i] - piece->first / width) * row, (size_t)row);
+  return dtr_rows_message_bytes(&layout.list, count);
+}
+
+int64_t dtr_owner_pack(const struct dtr_owner *owner, char *message) {
+  char *at = message;
   for (uint32_t i = 0; i < owner->map->piece_count; i++) {
     const struct dtr_piece *piece = &owner->map->pieces[i];
     if (!piece->is_published)
       continue;
-    memcpy(message, owner->memory + piece->offset, (size_t)piece->bytes);
-    message += piece->bytes;
+    if (piece->rows != DTR_NONE) {
+      at += pack_rows(owner, piece, at);
+      continue;
+    }
+    memcpy(at, owner->memory + piece->offset, (size_t)piece->bytes);
+    at += piece->bytes;
   }
+  return at - message;
 }
 
 static void enter_publish(struct dtr_owner *owner) {
   owner->state = DTR_OWNER_PUBLISH;
   owner->next = 0;
-  dtr_owner_pack(owner, owner->block);
+  owner->block_bytes = dtr_owner_pack(owner, owner->block);
 }
 
 /* `first`: the first values, otherwise those of an update. */
 static void enter_version(struct dtr_owner *owner, bool first) {
   owner->version = owner->party.step;
   owner->is_torn = false;
+  owner->is_first = first;
   if (owner->party.map->rule == DTR_RULE_ASYNC)
     dtr_owner_publish_async(owner, first);
   else if (owner->party.map->rule == DTR_RULE_BACKUP)
@@ -279,7 +294,7 @@ static bool publish(struct dtr_owner *owner) {
   while (owner->next < party->map->replica_count) {
     uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_PUBLISH, owner->index, owner->next);
     if (dtr_owner_serves(owner, owner->next) &&
-        !dtr_party_send(party, edge, party->step, owner->block, owner->map->publish_bytes))
+        !dtr_party_send(party, edge, party->step, owner->block, owner->block_bytes))
       return progress;
     owner->next++;
     progress = true;
@@ -288,9 +303,38 @@ static bool publish(struct dtr_owner *owner) {
   return true;
 }
 
+static int64_t check_share(const struct dtr_share *share, const char *bytes, int64_t size) {
+  const struct dtr_row_list *list = &share->layout.list;
+  int32_t count;
+  if (!dtr_rows_is(&share->layout))
+    return share->bytes;
+  return dtr_rows_check(list, bytes, size, share->most, share->first / list->width,
+                        share->elements / list->width, &count);
+}
+
+bool dtr_owner_check_push(struct dtr_owner *owner, uint32_t replica, const char *bytes,
+                          int64_t size) {
+  struct dtr_party *party = &owner->party;
+  for (uint32_t leaf = 0; leaf < party->map->replicas[replica].leaf_count; leaf++)
+    for (uint32_t i = 0; i < owner->map->share_count; i++) {
+      int64_t used = check_share(&owner->map->shares[i], bytes, size);
+      if (used < 0 || used > size)
+        return dtr_party_refuse_rows(
+            party, dtr_channel(party->channels, DTR_CHANNEL_PUSH, replica, owner->index));
+      bytes += used;
+      size -= used;
+    }
+  return size == 0 || dtr_party_refuse_rows(party, dtr_channel(party->channels, DTR_CHANNEL_PUSH,
+                                                               replica, owner->index));
+}
+
 const char *dtr_owner_unpack_leaf(const struct dtr_owner *owner, char *block, const char *bytes) {
   for (uint32_t i = 0; i < owner->map->share_count; i++) {
     const struct dtr_share *share = &owner->map->shares[i];
+    if (dtr_rows_is(&share->layout)) {
+      bytes += dtr_rows_unpack(&share->layout, bytes, block);
+      continue;
+    }
     memcpy(block + share->offset, bytes, (size_t)share->bytes);
     bytes += share->bytes;
   }
@@ -373,10 +417,11 @@ static bool collect(struct dtr_owner *owner) {
   for (uint32_t r = 0; r < party->map->replica_count && !party->is_failed; r++) {
     uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_PUSH, r, owner->index);
     const void *bytes;
-    if (owner->have[r] || !dtr_party_receive(party, edge, party->step,
-                                             dtr_channel_bytes(party->channels, edge), &bytes))
+    int64_t size;
+    if (owner->have[r] || !dtr_party_receive_rows(party, edge, party->step, &size, &bytes))
       continue;
-    take_push(owner, r, bytes);
+    if (dtr_owner_check_push(owner, r, bytes, size))
+      take_push(owner, r, bytes);
     dtr_party_release(party, edge);
     owner->have[r] = true;
     owner->missing--;
@@ -386,8 +431,7 @@ static bool collect(struct dtr_owner *owner) {
     owner->reduced = dtr_tree_result(owner->tree);
     owner->scalars.step = party->step;
     owner->scalars.updates = party->step + 1;
-    owner->phase = owner->run = 0;
-    owner->state = DTR_OWNER_UPDATE;
+    dtr_owner_enter_update(owner);
   }
   return progress;
 }
@@ -418,16 +462,19 @@ static void next_phase(struct dtr_owner *owner) {
     owner->state = DTR_OWNER_UPDATE;
     return;
   }
-  dtr_tree_return(owner->tree, owner->reduced);
-  owner->reduced = NULL;
+  dtr_update_end(owner->update);
   party->step++;
   enter_version(owner, false);
+  dtr_tree_return(owner->tree, owner->reduced);
+  owner->reduced = NULL;
 }
 
 static bool update(struct dtr_owner *owner) {
   struct dtr_party *party = &owner->party;
   owner->is_torn = true;
-  if (!dtr_owner_run_phase(owner)) {
+  struct dtr_fault fault;
+  if (!dtr_update_phase(owner->update, owner->executor, owner->phase, &fault)) {
+    dtr_update_failed(&fault, &party->error);
     dtr_error_step(&party->error, party->step + 1);
     dtr_party_fail(party);
     return true;

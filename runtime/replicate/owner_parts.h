@@ -3,6 +3,7 @@
 #define DTR_REPLICATE_OWNER_PARTS_H
 
 #include "runtime/replicate/owner.h"
+#include "runtime/update.h"
 
 enum dtr_owner_state {
   DTR_OWNER_BEGIN,
@@ -12,18 +13,6 @@ enum dtr_owner_state {
   DTR_OWNER_COLLECT,
   DTR_OWNER_UPDATE,
   DTR_OWNER_EXCHANGE
-};
-
-/* A launch on one slice, with all addresses found. */
-struct dtr_owner_buffer {
-  char *address;
-  bool is_reduced; /* then `displacement` from the reduced block, which moves */
-  int64_t displacement;
-};
-struct dtr_owner_run {
-  const struct dtr_update_launch *launch;
-  int64_t begin, end; /* tiles */
-  uint32_t first_buffer;
 };
 
 enum dtr_presence { DTR_PRESENT, DTR_GONE, DTR_JOINING };
@@ -74,27 +63,30 @@ struct dtr_owner {
   struct dtr_tree *tree;          /* over all leaves */
   char *reduced;                  /* between collect and the end of the update */
 
-  char *arena;    /* of the update */
-  char *block;    /* publish: packed */
-  char *gather;   /* packed */
-  char *norms;    /* packed, of one phase */
-  char **buffers; /* of one launch */
-  bool *have;     /* [replica] pushed in this step; [owner] block sums of this phase */
+  char *arena;  /* of the update */
+  char *block;  /* publish: packed */
+  char *gather; /* packed */
+  char *norms;  /* packed, of one phase */
+  bool *have;   /* [replica] pushed in this step; [owner] block sums of this phase */
   uint32_t missing;
-  uint32_t next;              /* publish, exchange: the next one to send to */
-  struct dtr_owner_run *runs; /* the whole update, in order */
-  struct dtr_owner_buffer *run_buffers;
-  uint32_t run_count, buffer_count;
-  uint32_t phase, run; /* of the update under way */
+  uint32_t next; /* publish, exchange: the next one to send to */
+  struct dtr_update *update;
+  uint32_t phase;      /* of the update under way */
+  int64_t block_bytes; /* of the message in `block` */
+  bool is_first;       /* the version that is packed next goes to replicas that have none */
   bool is_gathering;   /* the reply to the chief is under way */
   int64_t gather_step;
   struct dtr_relaxed *relaxed; /* NULL: sync */
   struct dtr_scalars scalars;
 };
 
-/* The published pieces into a message; a leaf's shares out of one: returns where the next begins.
- */
-void dtr_owner_pack(const struct dtr_owner *owner, char *message);
+/* The published pieces into a message, of those that are rows the ones that the reduced block has;
+ * returns its bytes. */
+int64_t dtr_owner_pack(const struct dtr_owner *owner, char *message);
+/* Refuses a push whose rows are not what the replica may send. */
+bool dtr_owner_check_push(struct dtr_owner *owner, uint32_t replica, const char *bytes,
+                          int64_t size);
+/* A leaf's shares out of a checked push: returns where the next begins. */
 const char *dtr_owner_unpack_leaf(const struct dtr_owner *owner, char *block, const char *bytes);
 /* Commands of the chief after the beginning. */
 bool dtr_owner_hear_chief(struct dtr_owner *owner);
@@ -114,9 +106,8 @@ bool dtr_owner_withdraw(struct dtr_owner *owner);
 
 /* Finds what the launches work on; refuses one that uses what the owner does not hold. */
 bool dtr_owner_new_update(struct dtr_owner *owner, struct dtr_error *error);
-void dtr_owner_free_update(struct dtr_owner *owner);
-/* Runs the launches of the current phase. False: a kernel failed. */
-bool dtr_owner_run_phase(struct dtr_owner *owner);
+/* Begins the update with what the tree has given. */
+void dtr_owner_enter_update(struct dtr_owner *owner);
 /* Packs the block sums of the current phase; false if there are none. */
 int64_t dtr_owner_pack_norms(struct dtr_owner *owner);
 void dtr_owner_unpack_norms(struct dtr_owner *owner, uint32_t from, const char *bytes);

@@ -3,6 +3,7 @@
 #include "runtime/replicate/owner_parts.h"
 
 #include "runtime/memory.h"
+#include "runtime/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,8 @@ static bool take_push(struct dtr_owner *owner, uint32_t replica) {
       !dtr_transport_peek(party->end, edge, &step, &size) || (backup && step > party->step) ||
       (!backup && waits) || !dtr_party_receive(party, edge, step, size, &bytes))
     return false;
+  if (!dtr_owner_check_push(owner, replica, bytes, size))
+    return true;
   if (backup ? step == party->step : step > r->staged[client])
     stage(owner, replica, step, bytes);
   else if (backup)
@@ -197,6 +200,10 @@ static void scale(struct dtr_owner *owner, float factor) {
   for (uint32_t i = 0; i < owner->map->share_count; i++) {
     const struct dtr_contribution *c = &owner->table[i];
     float *values = (float *)(owner->reduced + c->offset);
+    if (dtr_rows_is(c)) {
+      dtr_rows_scale(c, owner->reduced, factor);
+      continue;
+    }
     for (int64_t e = 0; c->mean && e < c->elements; e++)
       values[e] *= factor;
   }
@@ -262,8 +269,7 @@ static void begin_update(struct dtr_owner *owner) {
     copy_states(owner, r->before);
   owner->scalars.step = r->step;
   owner->scalars.updates = r->first + r->rounds + 1;
-  owner->phase = owner->run = 0;
-  owner->state = DTR_OWNER_UPDATE;
+  dtr_owner_enter_update(owner);
 }
 
 /* ---- tasks that are lost and come back ---- */

@@ -1,159 +1,42 @@
-/* The update by slices: launches of the update on compact memory, and block sums. */
+/* What an owner holds, for the launches of the update, and block sums. */
 #include "runtime/replicate/owner_parts.h"
-
-#include "runtime/value.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const struct dtr_piece *find_piece(const struct dtr_owner *owner, uint32_t variable,
-                                          int64_t first) {
-  for (uint32_t i = 0; i < owner->map->piece_count; i++)
-    if (owner->map->pieces[i].variable == variable && owner->map->pieces[i].first == first)
-      return &owner->map->pieces[i];
-  return NULL;
-}
-
-static const struct dtr_share *find_share(const struct dtr_owner *owner, uint32_t contribution,
-                                          int64_t first) {
-  for (uint32_t i = 0; i < owner->map->share_count; i++)
-    if (owner->map->shares[i].contribution == contribution && owner->map->shares[i].first == first)
-      return &owner->map->shares[i];
-  return NULL;
-}
-
-/* Where element 0 of the whole tensor would be: kernels count from there and touch only the rows
- * that the owner holds. Computed as a number, as it may lie outside of the block. */
-static char *whole_base(char *at, int64_t first, enum dtr_dtype dtype) {
-  return (char *)((uintptr_t)at - (uintptr_t)(first * dtr_dtype_bytes(dtype)));
-}
-
-/* False: the owner lacks what the launch names. */
-static bool find_buffer(struct dtr_owner *owner, const struct dtr_update_buffer *buffer,
-                        const struct dtr_slice *slice, struct dtr_owner_buffer *found) {
-  const struct dtr_program *program = owner->party.program;
-  int64_t first = slice ? slice->first : 0;
-  *found = (struct dtr_owner_buffer){0};
-  switch (buffer->space) {
-  case DTR_SPACE_ARENA:
-    found->address = owner->arena + buffer->offset;
-    return true;
-  case DTR_SPACE_SCALAR:
-    found->address = (char *)&owner->scalars + (size_t)buffer->index * sizeof(int64_t);
-    return true;
-  case DTR_SPACE_VARIABLE: {
-    const struct dtr_piece *piece = find_piece(owner, buffer->index, first);
-    if (piece)
-      found->address =
-          whole_base(owner->memory + piece->offset, first, program->variables[buffer->index].dtype);
-    return piece != NULL;
-  }
-  case DTR_SPACE_CONTRIBUTION: {
-    const struct dtr_share *share = find_share(owner, buffer->index, first);
-    found->is_reduced = true;
-    if (share)
-      found->displacement =
-          share->offset - first * dtr_dtype_bytes(program->contributions[buffer->index].dtype);
-    return share != NULL;
-  }
-  case DTR_SPACE_FEED: /* an update has no rows */
-    break;
-  }
-  return false;
-}
-
-static bool add_run(struct dtr_owner *owner, const struct dtr_update_launch *launch,
-                    const struct dtr_slice *slice, struct dtr_error *error) {
-  struct dtr_owner_run *run = &owner->runs[owner->run_count++];
-  *run = (struct dtr_owner_run){
-      .launch = launch, .end = launch->tiles, .first_buffer = owner->buffer_count};
-  for (uint32_t b = 0; b < launch->buffer_count; b++)
-    if (!find_buffer(owner, &launch->buffers[b], slice, &owner->run_buffers[owner->buffer_count++]))
-      return dtr_error_set(error, DTR_STATUS_BUG,
-                           "the update's kernel %s uses what its owner does not hold",
-                           owner->party.program->kernels[launch->launch].name);
-  if (slice && !launch->whole) {
-    run->begin = slice->first / slice->block;
-    run->end = run->begin + (slice->elements + slice->block - 1) / slice->block;
-    run->end = run->end < launch->tiles ? run->end : launch->tiles;
-  }
-  return true;
-}
-
-static bool add_launch(struct dtr_owner *owner, const struct dtr_update_launch *launch,
-                       struct dtr_error *error) {
-  const struct dtr_replication *tables = owner->party.program->replication;
-  if (launch->variable == UINT32_MAX)
-    return add_run(owner, launch, NULL, error);
-  for (uint32_t s = 0; s < tables->slice_count; s++) {
-    const struct dtr_slice *slice = &tables->slices[s];
-    if (slice->variable == launch->variable && slice->owner == owner->map->device &&
-        !add_run(owner, launch, slice, error))
-      return false;
-  }
-  return true;
-}
-
-/* Runs and buffers at most: every launch on every slice of its variable. */
-static void count_runs(const struct dtr_owner *owner, size_t *runs, size_t *buffers) {
-  const struct dtr_replication *tables = owner->party.program->replication;
-  *runs = *buffers = 1;
-  for (uint32_t l = 0; l < tables->update_launch_count; l++) {
-    const struct dtr_update_launch *launch = &tables->update_launches[l];
-    size_t times = launch->variable == UINT32_MAX;
-    for (uint32_t s = 0; s < tables->slice_count; s++)
-      times += tables->slices[s].variable == launch->variable &&
-               tables->slices[s].owner == owner->map->device;
-    *runs += times;
-    *buffers += times * launch->buffer_count;
-  }
-}
-
 bool dtr_owner_new_update(struct dtr_owner *owner, struct dtr_error *error) {
-  const struct dtr_replication *tables = owner->party.program->replication;
-  size_t runs, buffers;
-  count_runs(owner, &runs, &buffers);
-  owner->runs = calloc(runs, sizeof *owner->runs);
-  owner->run_buffers = calloc(buffers, sizeof *owner->run_buffers);
-  if (!owner->runs || !owner->run_buffers)
-    return dtr_error_memory(error, (int64_t)(buffers * sizeof *owner->run_buffers), "the update");
-  for (uint32_t l = 0; l < tables->update_launch_count; l++)
-    if (!add_launch(owner, &tables->update_launches[l], error))
-      return false;
-  return true;
+  const struct dtr_owner_map *map = owner->map;
+  struct dtr_update_piece *pieces = calloc((size_t)map->piece_count + 1, sizeof *pieces);
+  struct dtr_update_share *shares = calloc((size_t)map->share_count + 1, sizeof *shares);
+  bool good = pieces && shares;
+  for (uint32_t i = 0; good && i < map->piece_count; i++)
+    pieces[i] =
+        (struct dtr_update_piece){map->pieces[i].variable, map->pieces[i].first,
+                                  map->pieces[i].elements, owner->memory + map->pieces[i].offset};
+  for (uint32_t i = 0; good && i < map->share_count; i++)
+    shares[i] = (struct dtr_update_share){map->shares[i].contribution, map->shares[i].first,
+                                          map->shares[i].elements, map->shares[i].layout};
+  struct dtr_update_options options = {.program = owner->party.program,
+                                       .device = map->device,
+                                       .piece_count = map->piece_count,
+                                       .share_count = map->share_count,
+                                       .pieces = pieces,
+                                       .shares = shares,
+                                       .scalars = &owner->scalars,
+                                       .ledger = owner->party.ledger,
+                                       .arena = owner->arena};
+  if (!good)
+    dtr_error_memory(error, map->piece_count * (int64_t)sizeof *pieces, "the update");
+  good = good && dtr_update_new(&options, &owner->update, error);
+  free(pieces);
+  free(shares);
+  return good;
 }
 
-void dtr_owner_free_update(struct dtr_owner *owner) {
-  free(owner->runs);
-  free(owner->run_buffers);
-}
-
-static void run(struct dtr_owner *owner, struct dtr_frame *frame,
-                const struct dtr_owner_run *run_now) {
-  const struct dtr_update_launch *launch = run_now->launch;
-  for (uint32_t b = 0; b < launch->buffer_count; b++) {
-    const struct dtr_owner_buffer *buffer = &owner->run_buffers[run_now->first_buffer + b];
-    owner->buffers[b] = buffer->is_reduced
-                            ? (char *)((uintptr_t)owner->reduced + (uintptr_t)buffer->displacement)
-                            : buffer->address;
-  }
-  if (run_now->begin < run_now->end)
-    dtr_executor_tiles(frame, launch->launch, launch->fn, owner->buffers, run_now->begin,
-                       run_now->end);
-}
-
-bool dtr_owner_run_phase(struct dtr_owner *owner) {
-  struct dtr_fault fault;
-  struct dtr_frame *frame =
-      dtr_executor_update_begin(owner->executor, owner->arena, &owner->scalars);
-  for (; owner->run < owner->run_count && owner->runs[owner->run].launch->phase == owner->phase;
-       owner->run++)
-    run(owner, frame, &owner->runs[owner->run]);
-  if (dtr_executor_update_end(owner->executor, &fault))
-    return true;
-  return dtr_error_set(&owner->party.error, DTR_STATUS_MEMORY,
-                       "a kernel of the optimizer failed (%lld, %lld)", (long long)fault.code,
-                       (long long)fault.value);
+void dtr_owner_enter_update(struct dtr_owner *owner) {
+  dtr_update_begin(owner->update, owner->reduced);
+  owner->phase = 0;
+  owner->state = DTR_OWNER_UPDATE;
 }
 
 /* ---- block sums ---- */

@@ -46,6 +46,26 @@ bool dtr_party_receive_any(struct dtr_party *party, uint32_t edge, int64_t *step
   return false;
 }
 
+bool dtr_party_receive_rows(struct dtr_party *party, uint32_t edge, int64_t step, int64_t *size,
+                            const void **bytes) {
+  int64_t other;
+  *size = dtr_channel_bytes(party->channels, edge);
+  if (party->channels->edges[edge].at_most && !dtr_transport_peek(party->end, edge, &other, size))
+    return outcome(party, DTR_TRANSFER_PENDING, edge, step);
+  return dtr_party_receive(party, edge, step, *size, bytes);
+}
+
+bool dtr_party_refuse_rows(struct dtr_party *party, uint32_t edge) {
+  const struct dtr_channel *channel = &party->channels->channels[edge];
+  char from[96];
+  dtr_party_text(party->map, channel->from, from, sizeof from);
+  dtr_error_set(&party->error, DTR_STATUS_REFUSED,
+                "a %s of %s holds rows that are out of order, too many, or not of its tables",
+                dtr_channel_name(channel->kind), from);
+  dtr_error_step(&party->error, party->step + 1);
+  return dtr_party_fail(party);
+}
+
 void dtr_party_release(struct dtr_party *party, uint32_t edge) {
   dtr_transport_release(party->end, edge);
 }

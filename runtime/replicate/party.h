@@ -111,6 +111,11 @@ bool dtr_party_send(struct dtr_party *party, uint32_t edge, int64_t step, const 
                     int64_t size);
 bool dtr_party_receive(struct dtr_party *party, uint32_t edge, int64_t step, int64_t size,
                        const void **bytes);
+/* On an edge whose messages may be shorter than it: `size` is what came, else that of the edge. */
+bool dtr_party_receive_rows(struct dtr_party *party, uint32_t edge, int64_t step, int64_t *size,
+                            const void **bytes);
+/* A list of rows is not what its edge carries: sets the error, and fails. Always returns false. */
+bool dtr_party_refuse_rows(struct dtr_party *party, uint32_t edge);
 void dtr_party_release(struct dtr_party *party, uint32_t edge);
 /* Whatever waits on the edge; false: nothing. */
 bool dtr_party_receive_any(struct dtr_party *party, uint32_t edge, int64_t *step, int64_t *size,

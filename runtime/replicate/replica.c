@@ -1,6 +1,7 @@
 #include "runtime/replicate/replica_parts.h"
 
 #include "runtime/memory.h"
+#include "runtime/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +17,9 @@ static bool allocate_messages(struct dtr_replica *replica) {
   replica->push = calloc((size_t)map->owner_count + 1, sizeof *replica->push);
   replica->fetch = dtr_ledger_new(replica->party.ledger, DTR_LEDGER_MESSAGES,
                                   replica->map->leaf_count * dtr_map_fetch_bytes(map));
-  if (!replica->versions || !replica->answers || !replica->push || !replica->fetch)
+  replica->push_bytes = calloc((size_t)map->owner_count + 1, sizeof *replica->push_bytes);
+  if (!replica->versions || !replica->answers || !replica->push || !replica->push_bytes ||
+      !replica->fetch)
     return false;
   for (uint32_t o = 0; o < map->owner_count; o++) {
     replica->versions[o] = -1;
@@ -104,6 +107,7 @@ void dtr_replica_free(struct dtr_replica *replica) {
   free(replica->views);
   free(replica->feeds);
   free(replica->push);
+  free(replica->push_bytes);
   free(replica->versions);
   free(replica->answers);
   free(replica);
@@ -131,7 +135,36 @@ static bool idle(struct dtr_replica *replica) {
   return true;
 }
 
-static void take_version(struct dtr_replica *replica, uint32_t owner, const char *bytes) {
+/* A list of rows, or all of them. Returns its bytes; -1: it is neither. */
+static int64_t take_rows(const struct dtr_replica *replica, const struct dtr_owner_map *from,
+                         const struct dtr_piece *piece, char *copy, const char *bytes,
+                         int64_t size) {
+  const struct dtr_share *share = &from->shares[piece->rows];
+  const struct dtr_row_list *list = &share->layout.list;
+  int64_t first = piece->first / list->width, rows = piece->elements / list->width;
+  int64_t row = piece->bytes / rows;
+  int64_t most = dtr_rows_most(list, replica->party.program->train.shards, rows);
+  int32_t count;
+  if (size < DTR_ROW_COUNT_BYTES)
+    return -1;
+  memcpy(&count, bytes, sizeof count);
+  if (count == DTR_ALL_ROWS) {
+    if (size < DTR_ROW_COUNT_BYTES + piece->bytes)
+      return -1;
+    memcpy(copy, bytes + DTR_ROW_COUNT_BYTES, (size_t)piece->bytes);
+    return DTR_ROW_COUNT_BYTES + piece->bytes;
+  }
+  int64_t used = dtr_rows_check(list, bytes, size, most, first, rows, &count);
+  for (int64_t i = 0; used >= 0 && i < count; i++) {
+    int32_t id;
+    memcpy(&id, bytes + DTR_ROW_COUNT_BYTES + i * DTR_ROW_ID_BYTES, sizeof id);
+    memcpy(copy + (id - first) * row, bytes + used - (count - i) * row, (size_t)row);
+  }
+  return used;
+}
+
+static bool take_version(struct dtr_replica *replica, uint32_t owner, const char *bytes,
+                         int64_t size) {
   const struct dtr_owner_map *from = &replica->party.map->owners[owner];
   const struct dtr_program *program = replica->party.program;
   for (uint32_t i = 0; i < from->piece_count; i++) {
@@ -139,15 +172,25 @@ static void take_version(struct dtr_replica *replica, uint32_t owner, const char
     if (!piece->is_published)
       continue;
     const struct dtr_variable *variable = &program->variables[piece->variable];
-    int64_t at = variable->offset + piece->first * (piece->bytes / piece->elements);
-    memcpy(replica->executor->variables + at, bytes, (size_t)piece->bytes);
-    bytes += piece->bytes;
+    char *copy = replica->executor->variables + variable->offset +
+                 piece->first * (piece->bytes / piece->elements);
+    int64_t used = piece->bytes;
+    if (piece->rows != DTR_NONE)
+      used = take_rows(replica, from, piece, copy, bytes, size);
+    else if (used <= size)
+      memcpy(copy, bytes, (size_t)used);
+    if (used < 0 || used > size)
+      return false;
+    bytes += used;
+    size -= used;
   }
+  return size == 0;
 }
 
 static void take(struct dtr_replica *replica, uint32_t owner, uint32_t edge, int64_t tag,
-                 const void *bytes) {
-  take_version(replica, owner, bytes);
+                 const void *bytes, int64_t size) {
+  if (!take_version(replica, owner, bytes, size))
+    dtr_party_refuse_rows(&replica->party, edge);
   dtr_party_release(&replica->party, edge);
   replica->versions[owner] = tag;
 }
@@ -163,14 +206,13 @@ static bool version_of(struct dtr_replica *replica, uint32_t owner, bool *progre
   case DTR_RULE_SYNC:
     if (replica->versions[owner] == party->step)
       return true;
-    if (!dtr_party_receive(party, edge, party->step, party->map->owners[owner].publish_bytes,
-                           &bytes))
+    if (!dtr_party_receive_rows(party, edge, party->step, &size, &bytes))
       return false;
-    take(replica, owner, edge, party->step, bytes);
+    take(replica, owner, edge, party->step, bytes, size);
     return *progress = true;
   case DTR_RULE_BACKUP:
     if (dtr_party_receive_any(party, edge, &tag, &size, &bytes)) {
-      take(replica, owner, edge, tag, bytes);
+      take(replica, owner, edge, tag, bytes, size);
       *progress = true;
     }
     return replica->versions[owner] >= party->step;
@@ -178,7 +220,7 @@ static bool version_of(struct dtr_replica *replica, uint32_t owner, bool *progre
     while (replica->answers[owner] < replica->expected) {
       if (!dtr_party_receive_any(party, edge, &tag, &size, &bytes))
         return false;
-      take(replica, owner, edge, tag, bytes);
+      take(replica, owner, edge, tag, bytes, size);
       replica->answers[owner]++;
       *progress = true;
     }
@@ -250,19 +292,26 @@ static bool rows(struct dtr_replica *replica) {
 
 /* ---- a step ---- */
 
+static int64_t pack_share(const struct dtr_contribution *c, const struct dtr_share *share,
+                          const char *block, char *at) {
+  if (dtr_rows_is(c))
+    return dtr_rows_pack(c, block, share->first / c->list.width, share->elements / c->list.width,
+                         at);
+  memcpy(at, block + c->offset + share->first * (share->bytes / share->elements),
+         (size_t)share->bytes);
+  return share->bytes;
+}
+
 static void pack_push(struct dtr_replica *replica, uint32_t leaf, const char *block) {
   const struct dtr_program *program = replica->party.program;
   const struct dtr_map *map = replica->party.map;
   for (uint32_t o = 0; o < map->owner_count; o++) {
     const struct dtr_owner_map *owner = &map->owners[o];
-    char *at = replica->push[o] + leaf * owner->share_bytes;
-    for (uint32_t i = 0; i < owner->share_count; i++) {
-      const struct dtr_share *share = &owner->shares[i];
-      const struct dtr_contribution *c = &program->contributions[share->contribution];
-      int64_t from = c->offset + share->first * (share->bytes / share->elements);
-      memcpy(at, block + from, (size_t)share->bytes);
-      at += share->bytes;
-    }
+    int64_t *bytes = &replica->push_bytes[o];
+    *bytes = leaf == 0 ? 0 : *bytes;
+    for (uint32_t i = 0; i < owner->share_count; i++)
+      *bytes += pack_share(&program->contributions[owner->shares[i].contribution],
+                           &owner->shares[i], block, replica->push[o] + *bytes);
   }
 }
 
@@ -341,7 +390,7 @@ static bool send(struct dtr_replica *replica) {
   for (; replica->next < map->owner_count; replica->next++) {
     uint32_t edge = dtr_channel(party->channels, DTR_CHANNEL_PUSH, replica->index, replica->next);
     if (!dtr_party_send(party, edge, party->step, replica->push[replica->next],
-                        dtr_channel_bytes(party->channels, edge)))
+                        replica->push_bytes[replica->next]))
       return progress;
     progress = true;
   }

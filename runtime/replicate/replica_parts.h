@@ -27,7 +27,8 @@ struct dtr_replica {
   int64_t *versions; /* [owner] of what the copy holds; -1: nothing yet */
   int64_t *answers;  /* [owner] async: versions received, of `expected` */
   int64_t expected;
-  char **push; /* [owner] packed */
+  char **push;         /* [owner] packed */
+  int64_t *push_bytes; /* [owner] of the message of this step */
   char *fetch;
   uint32_t next; /* send: the next owner; then the client */
 

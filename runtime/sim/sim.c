@@ -168,7 +168,7 @@ void dtr_sim_run(const struct dtr_sim_options *options, struct dtr_sim_result *r
   }
   if (run.scenario.crash_count > 0 && run.scenario.crashes[0].at_call > 0)
     dtr_sim_disk_crash_at(run.disk, run.scenario.crashes[0].at_call);
-  if (options->program->replication)
+  if (options->program->replication && !options->program->replication->is_single)
     dtr_sim_run_job(&run);
   else
     while (run_alone(&run) && result->restarts + 1 < STARTS)

@@ -111,6 +111,10 @@ for t in plan["transfers"]:
             times = {"gather": gathers, "scatter": scatters,
                      "publish": steps + 1}.get(t["kind"], steps)
             size = times * t["bytes"]
+            if t["kind"] == "publish" and t["at_most"]:  # the first version is no list of rows
+                first = plan["owners"][a]["first"]
+                planned[source, sink, t["kind"]] += first
+                size -= t["bytes"]
         bound = t["at_most"] and t["moment"] == "step"
         (bounds if bound else planned)[source, sink, t["kind"]] += size
     if seen != t["messages"]:

@@ -73,13 +73,14 @@ for r, device in replicas.items():
     if row["tree_blocks"] != tree_blocks(row["threads"], sums):
         sys.exit(f"the plan has {row['tree_blocks']} tree blocks: {row}")
     wanted[devices[device]].update({
-        "variables": row["variables"], "arenas": own * row["arena_per_thread"],
+        "variables": row["variables"], "arenas": own * (row["arena_per_thread"] + row["sorting_per_thread"]),
+        "update": row["arena_update"] + row["rows"],
         "tree": tree_blocks(own, sums) * row["tree_block"], "inputs": row["inputs"] if fed else 0,
         "messages": row["messages"], "evaluation": row["evaluation"]})
 for row in plan["memory"]:
     if row["role"] == "owner":
         wanted[devices[number[row["device"]]]].update({
-            "variables": row["variables"], "pushed": row["pushed"], "update": row["arena_update"],
+            "variables": row["variables"], "pushed": row["pushed"], "update": row["arena_update"] + row["rows"],
             "messages": row["messages"]})
 
 bad = []

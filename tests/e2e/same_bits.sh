@@ -139,5 +139,17 @@ wide_deep)
   compare '' '' '1 2 3'
   $everything
   ;;
+tables)
+  # Sparse parameters of which rows are updated, all rows, and rows as the optimizer is lazy.
+  split=64KiB first=tok
+  for optimizer in 'sgd(lr = 0.05)' 'adam(lr = 0.01)' 'adam(lr = 0.01, lazy = true)' \
+    'adagrad(lr = 0.1)  gradient = clip_by_global_norm(0.1)'; do
+    printf '%s\n' "$optimizer"
+    mkdir -p it
+    sed "s/optimizer = .*/optimizer = $optimizer/" "$models/tables.dtg" >it/tables.dtg
+    reference it/tables.dtg 12
+    $everything
+  done
+  ;;
 *) fail "there is no set $2" ;;
 esac

@@ -282,6 +282,28 @@ static bool is_maximum(const struct oracle *oracle, const struct dtg_root *root)
   return root->kind == DTG_ROOT_STATE && root->reduce == DTG_REDUCE_MAX;
 }
 
+/* The indices of a sparse gradient; NULL: it is dense. */
+static const struct dtg_root *rows_of(const struct dtg_graph *graph, const struct dtg_root *grad) {
+  for (size_t i = 0; i < graph->roots.len; i++)
+    if (grad->kind == DTG_ROOT_GRAD && graph->roots.data[i].kind == DTG_ROOT_ROWS &&
+        strcmp(graph->roots.data[i].name, grad->name) == 0)
+      return &graph->roots.data[i];
+  return NULL;
+}
+
+/* Row i of `value` is a part of row ids[i] of the table; what is no row of it counts for nothing.
+ */
+static void contribute_rows(const struct dtg_variable *table, const struct dtg_ref_tensor *ids,
+                            const struct dtg_ref_tensor *value, int64_t shard, double *sum) {
+  int64_t all = dtg_shape_count(&table->type.shape), rows = table->type.shape.dims[0];
+  int64_t width = all / rows;
+  for (int64_t e = 0; shard == 0 && e < all; e++)
+    sum[e] = 0;
+  for (int64_t i = 0; i < dtg_shape_count(&ids->type.shape); i++)
+    for (int64_t e = 0; e < width && ids->data[i] >= 0 && ids->data[i] < (double)rows; e++)
+      sum[(int64_t)ids->data[i] * width + e] += value->data[i * width + e];
+}
+
 /* Adds what a shard gives to the sums, or takes the maximum. */
 static void contribute(const struct oracle *oracle, const struct dtg_ref_tensor *values,
                        int64_t shard, double **sums) {
@@ -292,6 +314,12 @@ static void contribute(const struct oracle *oracle, const struct dtg_ref_tensor 
       continue;
     const struct dtg_ref_tensor *value = &values[root->node];
     double *sum = sums[variable_of(oracle, root->name)];
+    const struct dtg_root *rows = rows_of(graph, root);
+    if (rows) {
+      contribute_rows(&oracle->module->variables.data[variable_of(oracle, root->name)],
+                      &values[rows->node], value, shard, sum);
+      continue;
+    }
     for (int64_t e = 0; e < dtg_shape_count(&value->type.shape); e++) {
       if (shard == 0 || (is_maximum(oracle, root) && value->data[e] > sum[e]))
         sum[e] = value->data[e];

@@ -367,7 +367,7 @@ static void set_variables(void) {
 static void set_contribution(int index, const char *name, enum dtr_contribution_kind kind,
                              int64_t elements, bool maximum, int64_t *end) {
   s.contributions[index] = (struct dtr_contribution){
-      name, kind, DTR_F32, elements, take(end, elements * 4), maximum, !maximum};
+      name, kind, DTR_F32, elements, take(end, elements * 4), maximum, !maximum, {0}};
 }
 
 static void set_contributions(void) {

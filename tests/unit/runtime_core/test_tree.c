@@ -14,12 +14,12 @@
 enum { FLOATS = 37, BLOCK_BYTES = 384, MOST_SHARDS = 33 };
 
 static const struct dtr_contribution table[] = {
-    {"", DTR_CONTRIBUTION_LOSS, DTR_F32, 1, 0, false, true},
-    {"w", DTR_CONTRIBUTION_GRAD, DTR_F32, FLOATS, 64, false, true},
-    {"top", DTR_CONTRIBUTION_STATE, DTR_F32, 2, 256, true, false},
-    {"count", DTR_CONTRIBUTION_STATE, DTR_I64, 2, 264, false, true},
-    {"least", DTR_CONTRIBUTION_STATE, DTR_I32, 2, 280, true, false},
-    {"wide", DTR_CONTRIBUTION_STATE, DTR_F64, 2, 320, false, true},
+    {"", DTR_CONTRIBUTION_LOSS, DTR_F32, 1, 0, false, true, {0}},
+    {"w", DTR_CONTRIBUTION_GRAD, DTR_F32, FLOATS, 64, false, true, {0}},
+    {"top", DTR_CONTRIBUTION_STATE, DTR_F32, 2, 256, true, false, {0}},
+    {"count", DTR_CONTRIBUTION_STATE, DTR_I64, 2, 264, false, true, {0}},
+    {"least", DTR_CONTRIBUTION_STATE, DTR_I32, 2, 280, true, false, {0}},
+    {"wide", DTR_CONTRIBUTION_STATE, DTR_F64, 2, 320, false, true, {0}},
 };
 enum { TENSORS = sizeof table / sizeof *table };
 
@@ -216,7 +216,7 @@ static void reset_takes_back_an_unfinished_round(void **state) {
 static void types_that_cannot_be_combined_are_refused(void **state) {
   (void)state;
   static const struct dtr_contribution bytes[] = {
-      {"flag", DTR_CONTRIBUTION_STATE, DTR_BOOL, 1, 0, false, false}};
+      {"flag", DTR_CONTRIBUTION_STATE, DTR_BOOL, 1, 0, false, false, {0}}};
   struct dtr_error error;
   struct dtr_tree *tree;
   dtr_error_clear(&error);
