@@ -116,12 +116,13 @@ static const char *failure_text(struct dtg_arena *arena, const struct dtg_replic
   if (r->single)
     return "ends the run";
   if (update->is_async)
-    return "a worker: the others go on; an owner: stops all";
+    return "a worker: the others go on; an owner or the chief: all stop until it is back";
   if (update->backup > 0)
     return dtg_arena_printf(arena,
-                            "up to %lld worker%s: the step goes on without; an owner: stops all",
+                            "up to %lld worker%s: the step goes on without; an owner or the chief: "
+                            "all stop until it is back",
                             (long long)update->backup, update->backup == 1 ? "" : "s");
-  return r->clients == 1 ? "stops the step for all" : "all wait for it";
+  return "all stop until it is back";
 }
 
 static const char *semantics_text(struct dtg_arena *arena, const struct dtg_replication *r) {

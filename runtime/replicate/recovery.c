@@ -310,7 +310,9 @@ int64_t dtr_recovery_poll(struct dtr_recovery *recovery, int64_t now) {
   carry_out_orders(recovery, now);
   if (recovery->is_chief && recovery->phase != DTR_RECOVERY_OVER) {
     next = dtr_recovery_chief_poll(recovery, now);
-    carry_out_orders(recovery, now); /* its own */
+    carry_out_orders(recovery, now); /* its own: there may be nobody else to wait for */
+    if (recovery->phase != DTR_RECOVERY_OVER)
+      next = dtr_recovery_chief_poll(recovery, now);
   } else if (!recovery->is_chief && recovery->phase != DTR_RECOVERY_OVER &&
              (recovery->must_stand || recovery->chief_incarnation == 0)) {
     next = wait_for_chief(recovery, now);

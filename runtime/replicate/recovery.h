@@ -129,7 +129,8 @@ struct dtr_recovery_actions {
 struct dtr_recovery_options {
   const struct dtr_map *map;
   uint32_t task;        /* this one */
-  uint64_t incarnation; /* of this start of the task, from 1 */
+  uint64_t incarnation; /* of this start of the task: larger than those before */
+  uint32_t restarts;    /* starts of the task before this one in the run, as far as is known */
   struct dtr_deadlines deadlines;
   const struct dtr_recovery_actions *actions;
   /* Queues a message for another task, in order, never waiting. What is sent to a task that is

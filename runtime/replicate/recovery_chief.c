@@ -293,7 +293,7 @@ static bool is_under_way(const struct dtr_recovery *recovery) {
  */
 static uint32_t last_generation(const struct dtr_recovery *recovery) {
   enum { GENERATIONS = 1000, STARTS = 1000000 };
-  uint32_t last = (uint32_t)((recovery->options.incarnation - 1) % STARTS) * GENERATIONS;
+  uint32_t last = recovery->options.restarts % STARTS * GENERATIONS;
   if (recovery->generation > last)
     last = recovery->generation;
   for (uint32_t t = 0; t < recovery->options.map->task_count; t++)
@@ -381,7 +381,7 @@ static void go(struct dtr_recovery *recovery, int64_t now) {
                                        .generation = last_generation(recovery) + 1,
                                        .task = DTR_NONE,
                                        .source = DTR_RECOVERY_BEGINNING};
-  bool under_way = is_under_way(recovery) || recovery->options.incarnation > 1;
+  bool under_way = is_under_way(recovery) || recovery->options.restarts > 0;
   int64_t before = recovery->peers[recovery->chief].state.client_step;
   if (before < 0)
     before = client_step(recovery, true);

@@ -74,11 +74,13 @@ static bool start(struct dtr_sim_run *run, uint32_t task, struct dtr_error *erro
   dtr_job_actions(it->job, &it->actions);
   struct dtr_recovery_options recovery = {.map = run->map,
                                           .task = task,
-                                          .incarnation = ++it->incarnation,
+                                          .restarts = (uint32_t)it->incarnation,
+                                          .incarnation = it->incarnation + 1,
                                           .deadlines = dtr_deadlines_default(),
                                           .actions = &it->actions,
                                           .context = it,
                                           .send = dtr_sim_send};
+  it->incarnation++;
   if (!dtr_recovery_new(&recovery, run->world.now, &it->recovery, error))
     return false;
   it->is_up = true;
@@ -393,6 +395,9 @@ static void start_all(struct dtr_sim_run *run) {
 /* How the chief has ended, or, if it never returned, how the others have. */
 static void take_outcome(struct dtr_sim_run *run) {
   const struct dtr_error *error = NULL;
+  struct dtr_error nobody;
+  dtr_error_clear(&nobody);
+  dtr_error_set(&nobody, DTR_STATUS_PEER_LOST, "all tasks are dead, and nobody waits for them");
   for (uint32_t t = 0; t < run->map->task_count; t++) {
     const struct dtr_sim_task *it = &run->tasks[t];
     if (it->is_up && (!error || t == run->chief))
@@ -400,8 +405,7 @@ static void take_outcome(struct dtr_sim_run *run) {
     if (it->is_up && t == run->chief)
       run->result->costs = *dtr_recovery_costs(it->recovery);
   }
-  if (error)
-    dtr_sim_take_error(run, error);
+  dtr_sim_take_error(run, error ? error : &nobody);
 }
 
 /* While only clients that can be spared are lost, the others never stop. */

@@ -132,6 +132,60 @@ static void a_lost_task_is_named(void **state) {
   assert_true(named >= 15); /* some die while nobody waits for them */
 }
 
+/* One task for good: all end within the deadline, and say who waited for it, on which edge and in
+ * which step; but for workers that the rule can spare. */
+static void a_task_that_does_not_return_ends_the_run(void **state) {
+  (void)state;
+  struct sample_options options = small();
+  int waited = 0, spared = 0;
+  for (uint64_t seed = 1; seed <= 40; seed++) {
+    bool relaxed = seed % 2 == 0;
+    options.strategy = relaxed ? (struct sample_strategy){.ps = 2,
+                                                          .workers = 3,
+                                                          .cpu = 1,
+                                                          .split = true,
+                                                          .is_async = true,
+                                                          .staleness = 1}
+                               : strategies[1];
+    struct dtr_sim_result result = simulate(&options, seed, "gone");
+    assert_int_equal(result.crashes, 1);
+    if (result.outcome == DTR_SIM_DONE) { /* spared, or it was at the end */
+      spared += relaxed;
+      continue;
+    }
+    assert_int_equal(result.outcome, DTR_SIM_FAILED);
+    assert_true(result.error.status == DTR_STATUS_PEER_LOST ||
+                result.error.status == DTR_STATUS_DEADLINE);
+    assert_non_null(strstr(result.error.message, " within "));
+    assert_true(result.virtual_time < 200 * dtr_sim_second);
+    waited += strstr(result.error.message, " was lost and did not return within 60.0 s; ") &&
+              strstr(result.error.message, ": waits for ") &&
+              strstr(result.error.message, " of step ") && result.error.step >= 1;
+  }
+  assert_true(waited >= 15);
+  assert_true(spared >= 5);
+}
+
+/* Both ways back are gone: what the owners hold, and a checkpoint. */
+static void what_it_costs_is_counted(void **state) {
+  (void)state;
+  struct sample_options options = small();
+  int64_t stops = 0, again = 0, at_once = 0, returns = 0;
+  options.strategy = strategies[1];
+  for (uint64_t seed = 1; seed <= 40; seed++) {
+    struct dtr_sim_result result = simulate(&options, seed, "crash");
+    stops += result.costs.stops;
+    again += result.costs.steps_again;
+    at_once += result.costs.stops > 0 && result.costs.steps_again == 0;
+    for (int t = 0; t < DTR_RECOVERY_TASKS; t++)
+      returns += result.costs.returns[t];
+    assert_int_equal(result.restarts, result.crashes);
+  }
+  assert_true(stops >= 30 && returns >= 30);
+  assert_true(again >= 20);
+  assert_true(at_once >= 5);
+}
+
 static void a_hang_is_found(void **state) {
   (void)state;
   struct sample_options options = small();
@@ -151,6 +205,8 @@ int main(void) {
       cmocka_unit_test(a_seed_is_a_run),
       cmocka_unit_test(failures_end_everybody),
       cmocka_unit_test(a_lost_task_is_named),
+      cmocka_unit_test(a_task_that_does_not_return_ends_the_run),
+      cmocka_unit_test(what_it_costs_is_counted),
       cmocka_unit_test(a_hang_is_found),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
