@@ -3,6 +3,7 @@
 
 #include "compiler/base/strbuf.h"
 #include "compiler/ir/graph_text.h"
+#include "compiler/ir/verify.h"
 #include "compiler/opt/opt.h"
 
 #include <math.h>
@@ -10,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -94,6 +96,13 @@ static void test_text(void **state) {
   loop_bench_close(&bench);
 }
 
+enum { MUTATIONS = 1500, MUTATION_SEED = 11 };
+
+static uint64_t draw(uint64_t *state) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return *state >> 33;
+}
+
 static const char body_start[] = "graph \"train\" {\n"
                                  "  %0 input {name=\"x\"} : f32[2]\n"
                                  "  %1 input {name=\"y\"} : f32[3, 2]\n";
@@ -145,6 +154,39 @@ static void test_refused(void **state) {
          "f32[2]\nroot stack \"0\" %0 mean\n}\n%3 scan_result %2 {index=1} : f32[3, 2]\n",
          "the scan has no result 1");
   refuse("%2 scan_result %1 {index=0} : f32[3, 2]\n", "a scan_result needs a scan");
+}
+
+/* A text with a few bytes changed is refused with a reason, or gives a graph that verifies. */
+static void test_mutations(void **state) {
+  (void)state;
+  struct loop_bench bench;
+  struct dtg_strbuf text = {0};
+  uint64_t dice = MUTATION_SEED;
+  unsigned read = 0;
+  printf("seed %d\n", MUTATION_SEED);
+  open_lstm(&bench, "4", "");
+  dtg_graph_print(bench.module->train, NULL, &text);
+  for (int i = 0; i < MUTATIONS; i++) {
+    struct dtg_arena arena = {0};
+    struct dtg_strbuf why = {0};
+    struct dtg_graph *graph;
+    char *copy = malloc(text.len); /* exact size: a read past the end shows */
+    memcpy(copy, dtg_strbuf_text(&text), text.len);
+    for (uint64_t edits = 1 + draw(&dice) % 3; edits > 0; edits--)
+      copy[draw(&dice) % text.len] = dtg_strbuf_text(&text)[draw(&dice) % text.len];
+    if (!dtg_graph_read(&arena, &bench.text.ctx.names, copy, text.len, &why, &graph))
+      assert_true(why.len > 0);
+    else if (dtg_graph_verify(graph, DTG_VERIFY_BUILD, &why))
+      read++;
+    else
+      assert_non_null(strstr(dtg_strbuf_text(&why), "twice"));
+    dtg_strbuf_free(&why);
+    dtg_arena_free(&arena);
+    free(copy);
+  }
+  assert_true(read > 0 && read < MUTATIONS / 2);
+  dtg_strbuf_free(&text);
+  loop_bench_close(&bench);
 }
 
 /* ---- gradients against differences ---- */
@@ -339,10 +381,10 @@ static void test_plan_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_sizes),        cmocka_unit_test(test_text),
-      cmocka_unit_test(test_refused),      cmocka_unit_test(test_gradients),
-      cmocka_unit_test(test_recompute),    cmocka_unit_test(test_attention),
-      cmocka_unit_test(test_plan_refused),
+      cmocka_unit_test(test_sizes),     cmocka_unit_test(test_text),
+      cmocka_unit_test(test_refused),   cmocka_unit_test(test_mutations),
+      cmocka_unit_test(test_gradients), cmocka_unit_test(test_recompute),
+      cmocka_unit_test(test_attention), cmocka_unit_test(test_plan_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
