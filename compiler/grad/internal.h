@@ -11,6 +11,9 @@ struct dtg_grad_seed {
 bool dtg_grad_seeds(struct dtg_graph *graph, const struct dtg_grad_seed *seeds, uint32_t seed_count,
                     const uint32_t *wrt, uint32_t count, uint32_t *grads, uint32_t *culprit);
 
+/* The gradient itself, or an equal node that costs less (but for the sign of zeros). */
+uint32_t dtg_grad_join(struct dtg_graph *graph, uint32_t total);
+
 /* Gradients of a scan's operands, where `needed`, from those of its results (DTG_NO_NODE: none).
  * The forward scan gets a body with further stacks, for what the backward one reads. False: an op
  * of the body has no gradient; `culprit` is its span. */

@@ -57,6 +57,7 @@ static bool differentiate(struct reverse *reverse, uint32_t id) {
   }
   if (!node.op->grad)
     return false;
+  reverse->totals[id] = dtg_grad_join(graph, reverse->totals[id]);
   struct dtg_grad_call call = {
       .graph = graph, .node = id, .grad = reverse->totals[id], .needed = needed, .grads = grads};
   node.op->grad(&call);
