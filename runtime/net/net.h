@@ -25,6 +25,7 @@ struct dtr_net_options {
   const uint32_t *tasks; /* of every end */
   const struct dtr_edge *edges;
   uint32_t edge_count;
+  int64_t spin; /* ns that an end looks again and again before it sleeps; 0: where others compute */
   /* A connection has ended or carried what the plan does not name. Called by the end's thread. */
   void *context;
   void (*broken)(void *context, uint32_t task, const char *why);

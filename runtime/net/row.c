@@ -216,7 +216,8 @@ static struct dtr_traffic net_traffic(void *self, uint32_t edge) {
 
 /* ---- progress ---- */
 
-static void look(struct dtr_net_end *end, int64_t deadline) {
+/* How many events there were. */
+static int look(struct dtr_net_end *end, int64_t deadline) {
   const struct dtr_env *env = end->net->options.env;
   struct dtr_poll_event events[EVENTS];
   int count = env->poll_wait(env->context, end->poll, deadline, events, EVENTS);
@@ -231,6 +232,20 @@ static void look(struct dtr_net_end *end, int64_t deadline) {
     if (events[i].events & DTR_POLL_WRITE)
       dtr_link_write(end, link);
   }
+  return count;
+}
+
+/* A peer that answers at once is heard without a sleep. */
+static bool spin(struct dtr_net_end *end) {
+  const struct dtr_env *env = end->net->options.env;
+  int64_t until = end->net->options.spin > 0 ? env->now(env->context) + end->net->options.spin : 0;
+  while (until > 0) {
+    if (dtr_loop_has_event(&end->loop) || look(end, 0) != 0)
+      return true;
+    if (env->now(env->context) >= until)
+      break;
+  }
+  return false;
 }
 
 static void flush(struct dtr_net_end *end) {
@@ -257,6 +272,8 @@ static int64_t net_progress(void *self, int64_t now) {
 static void net_wait(void *self, int64_t deadline) {
   struct dtr_net_end *end = self;
   flush(end);
+  if (spin(end))
+    return;
   atomic_store_explicit(&end->is_asleep, true, memory_order_seq_cst);
   if (!dtr_loop_has_event(&end->loop) &&
       !atomic_load_explicit(&end->net->is_abandoned, memory_order_acquire))

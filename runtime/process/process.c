@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const int64_t spin_limit = 30000; /* ns: a round trip on one host takes less */
+
 /* ---- what joins the groups ---- */
 
 static void broken(void *context, uint32_t task, const char *why) {
@@ -61,6 +63,17 @@ static bool open_control(struct dtr_process *process, struct dtr_error *error) {
   return dtr_control_new(&options, &process->control, error);
 }
 
+/* Where each task of this host has a processor of its own, nobody computes less for it. */
+static int64_t spin_time(const struct dtr_process *process) {
+  char own[DTR_HOST_BYTES], other[DTR_HOST_BYTES];
+  int port, neighbours = 0;
+  char *const *addresses = process->options.addresses;
+  dtr_address_split(addresses[process->options.task], own, &port);
+  for (uint32_t t = 0; t < process->map->task_count; t++)
+    neighbours += dtr_address_split(addresses[t], other, &port) && strcmp(own, other) == 0;
+  return neighbours <= dtr_cpu_count() ? spin_limit : 0;
+}
+
 static bool join(void *context, uint32_t ends, const uint32_t *tasks, const struct dtr_edge *edges,
                  uint32_t edge_count, struct dtr_error *error) {
   struct dtr_process *process = context;
@@ -70,6 +83,7 @@ static bool join(void *context, uint32_t ends, const uint32_t *tasks, const stru
                                     .tasks = tasks,
                                     .edges = edges,
                                     .edge_count = edge_count,
+                                    .spin = spin_time(process),
                                     .context = process,
                                     .broken = broken};
   if (!find_pairs(process, ends, tasks, edges, edge_count))
