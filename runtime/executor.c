@@ -25,12 +25,14 @@ static int64_t arena_bytes(const struct dtr_executor_options *options) {
 }
 
 /* With owners a device keeps no slots but those of its own slices. */
-static int64_t variables_bytes(const struct dtr_program *program) {
+static int64_t variables_bytes(const struct dtr_executor_options *options) {
+  const struct dtr_program *program = options->program;
+  bool has_slots =
+      !program->replication || program->replication->is_single || options->all_variables;
   int64_t bytes = 0;
   for (uint32_t v = 0; v < program->variable_count; v++) {
     const struct dtr_variable *variable = &program->variables[v];
-    if (!program->replication || program->replication->is_single ||
-        variable->kind != DTR_VARIABLE_SLOT)
+    if (has_slots || variable->kind != DTR_VARIABLE_SLOT)
       bytes = maximum(bytes, variable->offset + dtr_memory_round(variable->elements *
                                                                  dtr_dtype_bytes(variable->dtype)));
   }
@@ -80,7 +82,7 @@ int64_t dtr_executor_bytes(const struct dtr_executor_options *options) {
     blocks += dtr_memory_round(program->replication->update_arena_bytes) +
               dtr_update_bytes(program, DTR_UPDATE_EVERY);
   overflow |= __builtin_add_overflow(arenas, blocks, &bytes);
-  overflow |= __builtin_add_overflow(bytes, variables_bytes(program), &bytes);
+  overflow |= __builtin_add_overflow(bytes, variables_bytes(options), &bytes);
   return overflow ? INT64_MAX : bytes;
 }
 
@@ -192,9 +194,9 @@ static bool start(struct dtr_executor *executor, const struct dtr_executor_optio
   if (options->threads_only)
     return start_workers(executor, error);
   executor->variables =
-      dtr_ledger_new(executor->ledger, DTR_LEDGER_VARIABLES, variables_bytes(program));
+      dtr_ledger_new(executor->ledger, DTR_LEDGER_VARIABLES, variables_bytes(options));
   if (!executor->variables)
-    return dtr_error_memory(error, variables_bytes(program), "the parameters");
+    return dtr_error_memory(error, variables_bytes(options), "the parameters");
   if (!start_workers(executor, error) ||
       (updates_by_slices(options) && !start_update(executor, error)))
     return false;

@@ -42,6 +42,7 @@ struct dtr_executor_options {
   struct dtr_trace *trace;   /* NULL: off */
   int threads;               /* 1 .. DTR_MAX_THREADS */
   bool evaluate_only;        /* no blocks for training */
+  bool all_variables;        /* slots too, where the program's owners would have them */
   bool threads_only;         /* of an owner without a replica: no memory, no library */
   struct dtr_span shards;    /* of the device's replica; count 0: all */
   int trace_first;           /* ring of its thread 0 */

@@ -132,7 +132,8 @@ static bool start(struct dtg_model *model, const char *file, int threads, struct
   struct dtr_executor_options options = {.program = program,
                                          .env = dtr_env_real(),
                                          .threads = threads ? threads : dtr_cpu_count(),
-                                         .evaluate_only = true};
+                                         .evaluate_only = true,
+                                         .all_variables = true};
   model->scalars.seed = program->train.seed;
   if (!dtr_cpu_check(program->cpu_arch, level, lacks, error) || !allocate(model, error) ||
       !dtr_executor_new(&options, &model->executor, error) ||

@@ -175,7 +175,8 @@ static bool run(struct prediction *p, const char *model_dir, struct dtr_error *e
       .program = p->program,
       .env = p->env,
       .threads = p->flags->threads == DTR_FLAG_UNSET ? dtr_cpu_count() : (int)p->flags->threads,
-      .evaluate_only = true};
+      .evaluate_only = true,
+      .all_variables = true};
   if (!outputs_check(p->program, p->flags, error) ||
       !dtr_output_check(p->env, "output", p->flags->output, error) ||
       !dtr_predict_data_open(p->env, p->program, p->flags->predict, model_dir, p->flags->data_dir,
