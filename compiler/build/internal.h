@@ -271,6 +271,8 @@ void dtg_build_bind(struct dtg_build *b, struct dtg_build_env *env, const char *
 // scan.c
 void dtg_build_run_scan(struct dtg_build *b, struct dtg_build_env *env,
                         const struct dtg_ast_stmt *stmt, int64_t first, int64_t count);
+
+// collect.c
 void dtg_build_collect(struct dtg_build *b, struct dtg_build_env *env,
                        const struct dtg_ast_stmt *stmt);
 // After a `for`: its collected values become tensors; after one without iterations: errors.
