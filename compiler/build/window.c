@@ -188,6 +188,22 @@ struct dtg_value dtg_function_pair(struct dtg_build *b, const char *name,
   return (struct dtg_value){.kind = DTG_VALUE_LIST, .list = {AXES, items}};
 }
 
+// The channels of each group.
+struct dtg_value dtg_function_per_group(struct dtg_build *b, const char *name,
+                                        const struct dtg_build_call *call) {
+  DTG_ARGUMENTS(2, 2, "channels", "groups")
+  int64_t channels, groups;
+  if (!dtg_argument_int(b, "channels", &given[0], &channels) ||
+      !dtg_argument_int(b, "groups", &given[1], &groups))
+    return dtg_value_error();
+  if (groups < 1 || channels % groups != 0)
+    return dtg_build_fail(b, given[1].span,
+                          "%" PRId64 " channels cannot be cut into %" PRId64
+                          " groups: groups must divide them",
+                          channels, groups);
+  return (struct dtg_value){.kind = DTG_VALUE_INT, .i = channels / groups};
+}
+
 struct dtg_value dtg_function_convolve(struct dtg_build *b, const char *name,
                                        const struct dtg_build_call *call) {
   DTG_ARGUMENTS(6, 2, "x", "w", "stride", "padding", "dilation", "groups")

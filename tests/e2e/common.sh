@@ -21,3 +21,13 @@ same() {
 }
 
 digest() { sha256sum "$1" | cut -d ' ' -f 1; }
+
+# fashion_as_cifar TRAIN TEST: so many pictures of Fashion-MNIST as CIFAR-10 files in the scratch folder.
+fashion_as_cifar() {
+  local from=/usr/share/datasets/fashion-mnist to=cifar-10-batches-bin
+  mkdir -p "$to"
+  zcat "$from"/train-{images-idx3,labels-idx1}-ubyte.gz |
+    perl "$source/tests/e2e/fashion_as_cifar.pl" "$1" "$to" train
+  zcat "$from"/t10k-{images-idx3,labels-idx1}-ubyte.gz |
+    perl "$source/tests/e2e/fashion_as_cifar.pl" "$2" "$to" test
+}

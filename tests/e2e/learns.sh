@@ -65,6 +65,14 @@ awk -v seed=5 -v rows=4000 -f "$source/tests/e2e/ratings.awk" >ratings.csv
 train wide_deep 50
 falls wide_deep 50 0.9
 
+train fashion_lenet 60
+falls fashion_lenet 60 0.6
+fashion_as_cifar 2000 200
+train cifar10_cnn 30
+falls cifar10_cnn 30 0.9
+train resnet20 20 -D depth=1
+falls resnet20 20 0.8
+
 # The models of the demo that are small or only planned, and one that does not exist.
 bash "$source/stdlib-models/demo.sh" "$dtgc" demo --short linreg softmax_regression gpt2_124m >demo.txt ||
   fail "the demo fails"

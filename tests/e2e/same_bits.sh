@@ -151,5 +151,20 @@ tables)
     $everything
   done
   ;;
+fashion_lenet)
+  split=1KiB first=conv1
+  reference "$library/fashion_lenet.dtg" 3
+  compare '' '' '1 2 3'
+  $everything
+  ;;
+resnet20)
+  # Batch norm: statistics of a shard, running ones as states.
+  fashion_as_cifar 500 100
+  defines=(-D depth=1 -D width=8)
+  split=1KiB first=stage
+  reference "$library/resnet20.dtg" 3
+  compare '' '' '1 2 3'
+  $everything
+  ;;
 *) fail "there is no set $2" ;;
 esac
