@@ -61,8 +61,8 @@ struct dtr_env {
   int (*path_mkdir)(void *context, const char *path); /* -EEXIST if it is there */
   int (*path_list)(void *context, const char *path, dtr_list_visitor *visit, void *visitor_context);
   int (*path_sync)(void *context, const char *path); /* a folder: its entries are on the disk */
-  /* Takes a folder or a file for this process: a handle that file_close gives back, -EWOULDBLOCK if another
-   * process has it. Not every file system can: any other error says nothing. */
+  /* Takes a folder or a file for this process: a handle that file_close gives back, -EWOULDBLOCK if
+   * another process has it. Not every file system can: any other error says nothing. */
   int (*path_lock)(void *context, const char *path);
   const char *(*variable)(void *context, const char *name); /* environment variable or NULL */
 
