@@ -32,8 +32,8 @@ struct ref_job {
 };
 const char *ref_checkpoint(struct ref_driver *driver, const char *folder, int step);
 bool ref_train(struct ref_driver *driver, const struct ref_job *job, const char **why);
-/* Writes the program's outputs for the data set `data`, with the tensors of job->init, to job->save;
- * uses job->data_dir too. */
+/* Writes the program's outputs for the data set `data`, with the tensors of job->init, to
+ * job->save; uses job->data_dir too. */
 bool ref_predict(struct ref_driver *driver, const struct ref_job *job, const char *data,
                  const char **why);
 
