@@ -271,6 +271,10 @@ void dtg_build_bind(struct dtg_build *b, struct dtg_build_env *env, const char *
 // scan.c
 void dtg_build_run_scan(struct dtg_build *b, struct dtg_build_env *env,
                         const struct dtg_ast_stmt *stmt, int64_t first, int64_t count);
+// A subscript that is a tensor: made of the variable of a scan, it gives the position along an axis
+// of `size` as i64[]; false after an error.
+bool dtg_build_scan_subscript(struct dtg_build *b, uint32_t value, uint32_t axis, int64_t size,
+                              struct dtg_span span, uint32_t *index);
 
 // collect.c
 void dtg_build_collect(struct dtg_build *b, struct dtg_build_env *env,
@@ -280,10 +284,6 @@ void dtg_build_bind_collected(struct dtg_build *b, struct dtg_build_env *env,
                               const struct dtg_build_collection *all);
 void dtg_build_miss_collected(struct dtg_build *b, struct dtg_build_env *env,
                               const struct dtg_ast_body *body, bool report);
-// A subscript that is a tensor: made of the variable of a scan, it gives the position along an axis
-// of `size` as i64[]; false after an error.
-bool dtg_build_scan_subscript(struct dtg_build *b, uint32_t value, uint32_t axis, int64_t size,
-                              struct dtg_span span, uint32_t *index);
 
 // ---- operators and functions ----
 
