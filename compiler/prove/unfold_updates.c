@@ -96,6 +96,7 @@ static bool mark_elements(struct dtg_unfolded *u, uint32_t v, uint32_t *owner_of
 struct totals {
   int64_t *push, *publish; // by owner
   int64_t *norm;           // by phase * owners + owner
+  bool *lists, *published; // by owner: it gets, and publishes, lists of rows
   uint32_t phases;
 };
 
@@ -115,6 +116,8 @@ static void add_list(struct dtg_unfolded *u, const struct dtg_sparse *table,
       published = 4 * table->width;
     else if (begins)
       published += 4;
+    totals->lists[owner] = true;
+    totals->published[owner] |= table->touched && !r->relaxed;
     totals->push[owner] += list + (begins ? 4 : 0);
     totals->publish[owner] += published;
   }
@@ -201,12 +204,12 @@ static bool check_once(struct dtg_unfolded *u) {
 // ---- messages ----
 
 static bool expect(struct dtg_unfolded *u, enum dtg_transfer_kind kind, uint32_t phase,
-                   uint32_t from, uint32_t to, int64_t bytes, size_t *count) {
+                   uint32_t from, uint32_t to, int64_t bytes, bool rows, size_t *count) {
   if (bytes == 0 || u->device[from] == u->device[to])
     return true;
   const struct dtg_message *m = dtg_unfold_find(u, kind, phase, from, to);
   ++*count;
-  if (m && m->bytes == bytes)
+  if (m && m->bytes == bytes && m->at_most == rows)
     return true;
   return dtg_proof_fail(u->proof,
                         "updates: %s from party %u to party %u is missing or not of %lld bytes",
@@ -219,16 +222,16 @@ static bool check_owner(struct dtg_unfolded *u, uint32_t o, const struct totals 
   for (uint32_t i = 0; i < u->replicas; i++) {
     uint32_t replica = u->clients + i;
     if (!expect(u, DTG_TRANSFER_PUSH, 0, replica, owner, totals->push[o] * u->sums[i],
-                &count[DTG_TRANSFER_PUSH]) ||
+                totals->lists[o], &count[DTG_TRANSFER_PUSH]) ||
         !expect(u, DTG_TRANSFER_PUBLISH, totals->phases - 1, owner, replica, totals->publish[o],
-                &count[DTG_TRANSFER_PUBLISH]))
+                totals->published[o], &count[DTG_TRANSFER_PUBLISH]))
       return false;
   }
   for (uint32_t phase = 0; phase < totals->phases; phase++)
     for (uint32_t other = 0; other < u->owners; other++)
       if (other != o &&
           !expect(u, DTG_TRANSFER_NORM, phase, owner, u->clients + u->replicas + other,
-                  totals->norm[phase * u->owners + o], &count[DTG_TRANSFER_NORM]))
+                  totals->norm[phase * u->owners + o], false, &count[DTG_TRANSFER_NORM]))
         return false;
   return true;
 }
@@ -254,6 +257,8 @@ bool dtg_unfold_updates(struct dtg_unfolded *u) {
   struct dtg_arena *scratch = &u->proof->scratch;
   struct totals totals = {.push = DTG_NEW_ARRAY(scratch, int64_t, u->owners),
                           .publish = DTG_NEW_ARRAY(scratch, int64_t, u->owners),
+                          .lists = DTG_NEW_ARRAY(scratch, bool, u->owners),
+                          .published = DTG_NEW_ARRAY(scratch, bool, u->owners),
                           .norm = DTG_NEW_ARRAY(scratch, int64_t, u->owners * u->proof->p->phases),
                           .phases = u->proof->p->phases};
   const struct dtg_update_split *split = NULL;
@@ -358,14 +363,25 @@ static int64_t end_of(const struct dtg_plan_contribution *c) {
   return c->offset + (c->sparse ? 4 * c->capacity * c->sparse->width : dtg_type_bytes(&c->type));
 }
 
+// Room for every row that some shards of a replica can touch, counted one by one.
+static bool has_room(const struct dtg_unfolded *u, const struct dtg_plan_contribution *c) {
+  const struct dtg_replication *r = u->proof->r;
+  int64_t touched = 0;
+  for (int64_t shard = 0; shard < r->shards / r->replicas; shard++)
+    touched += c->sparse->picks;
+  if (touched > c->sparse->rows)
+    touched = c->sparse->rows;
+  return c->capacity >= touched && c->capacity >= c->sparse->picks && c->ids >= c->rows + 4 &&
+         c->offset >= c->ids + 4 * c->capacity;
+}
+
 static bool check_contributions(struct dtg_unfolded *u) {
   const struct dtg_plan *plan = u->proof->plan;
   for (uint32_t a = 0; a < plan->contributions.len; a++) {
     const struct dtg_plan_contribution *x = &plan->contributions.data[a];
     bool good = begin_of(x) >= 0 && end_of(x) <= plan->contribution_bytes;
     if (x->sparse)
-      good = good && x->ids >= x->rows + 4 && x->offset >= x->ids + 4 * x->capacity &&
-             x->capacity >= x->sparse->picks;
+      good = good && has_room(u, x);
     for (uint32_t b = 0; b < a && good; b++) {
       const struct dtg_plan_contribution *y = &plan->contributions.data[b];
       good = begin_of(y) >= end_of(x) || end_of(y) <= begin_of(x);

@@ -30,6 +30,8 @@ void mutation_open(struct mutation *m, struct plan_case *of, uint64_t seed) {
   COPY(m, &m->replication.reductions);
   COPY(m, &m->replication.partial_sums.classes);
   COPY(m, &m->plan.contributions);
+  m->sparse = of->module->sparse.data;
+  COPY(m, &of->module->sparse);
   COPY(m, &of->module->update->roots);
   for (size_t i = 0; i < m->partition.parts.len; i++)
     COPY(m, &m->partition.parts.data[i].nodes);
@@ -44,6 +46,8 @@ void mutation_open(struct mutation *m, struct plan_case *of, uint64_t seed) {
 
 void mutation_undo(struct mutation *m) {
   *m->of->module->update = m->update;
+  m->of->module->sparse.data = m->sparse;
+  m->of->module->sparse.cap = m->of->module->sparse.len;
   if (m->node)
     m->node->device = m->device;
   dtg_arena_free(&m->arena);
@@ -280,6 +284,27 @@ static bool join_contributions(struct mutation *m) {
   return true;
 }
 
+static bool squeeze_rows(struct mutation *m) {
+  for (size_t i = 0; i < m->plan.contributions.len; i++) {
+    struct dtg_plan_contribution *c = &m->plan.contributions.data[i];
+    if (!c->sparse)
+      continue;
+    int64_t most = m->replication.shards / m->replication.replicas * c->sparse->picks;
+    c->capacity = (most < c->sparse->rows ? most : c->sparse->rows) - 1;
+    return true;
+  }
+  return false;
+}
+
+// What is said of a sparse table is not what the graph has.
+static bool gather_more(struct mutation *m) {
+  struct dtg_sparse *table = m->of->module->sparse.data;
+  if (m->partition.sends.len == 0 || m->of->module->sparse.len == 0)
+    return false;
+  table->picks += 1 + mutation_draw(m, 3);
+  return true;
+}
+
 // ---- replicas ----
 
 static bool shift_replicas(struct mutation *m) {
@@ -384,7 +409,9 @@ static const struct mutation_kind kinds[] = {
     {"join variables", join_variables, {"lie in the same memory", "lies outside its block"}},
     {"join contributions",
      join_contributions,
-     {"lie in the same memory", "lies outside its block"}},
+     {"lie in the same memory", "lies outside its block", "have no room"}},
+    {"squeeze rows", squeeze_rows, {"have no room"}},
+    {"gather more rows", gather_more, {"updates: the rows of"}},
     {"shift replicas", shift_replicas, {"is missing or there twice"}},
     {"shift shards", shift_shards, {"replicas: they compute"}},
     {"lose a replica", lose_replica, {"is missing or there twice"}},

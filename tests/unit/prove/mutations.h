@@ -14,6 +14,7 @@ struct mutation {
   uint64_t random; // state
   // What was changed in the shared graphs.
   struct dtg_graph update;
+  struct dtg_sparse *sparse;
   struct dtg_node *node;
   uint32_t device;
 };

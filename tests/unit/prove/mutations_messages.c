@@ -266,6 +266,43 @@ static bool bound_gather(struct mutation *m) {
   return set_both(m, t, row);
 }
 
+// A message of rows is told as if it had one size: at both ends, or at one.
+static struct dtg_transfer *find_rows(struct mutation *m) {
+  size_t count = m->partition.sends.len, first = count ? mutation_draw(m, count) : 0;
+  for (size_t i = 0; i < count; i++) {
+    struct dtg_transfer *t = &m->partition.sends.data[(first + i) % count];
+    if (t->at_most && t->moment == DTG_MOMENT_STEP)
+      return t;
+  }
+  return NULL;
+}
+
+static bool size_rows(struct mutation *m) {
+  struct dtg_transfer *t = find_rows(m);
+  if (!t)
+    return false;
+  struct dtg_transfer row = *t;
+  row.at_most = false;
+  return set_both(m, t, row);
+}
+
+static bool size_rows_sent(struct mutation *m) {
+  struct dtg_transfer *t = find_rows(m);
+  if (t)
+    t->at_most = false;
+  return t != NULL;
+}
+
+// One row less than there can be.
+static bool bound_too_low(struct mutation *m) {
+  struct dtg_transfer *t = find_rows(m);
+  if (!t)
+    return false;
+  struct dtg_transfer row = *t;
+  row.bytes -= 4 + 4 * 20;
+  return set_both(m, t, row);
+}
+
 // A message of one moment at another.
 static bool move_moment(struct mutation *m) {
   static const enum dtg_transfer_kind kinds[] = {DTG_TRANSFER_GATHER, DTG_TRANSFER_SCATTER,
@@ -304,6 +341,9 @@ const struct mutation_kind mutation_message_kinds[] = {
     {"wave after its values", wave_after_values, {"the wait graph has a cycle"}},
     {"command after the checkpoint", command_after_saved, {"the wait graph has a cycle"}},
     {"tell a size as a bound", bound_gather, {"control: "}},
+    {"tell a bound as a size", size_rows, {"and rows of a sparse table"}},
+    {"tell a bound as a size to the sender", size_rows_sent, {"has a size at one end"}},
+    {"bound rows too low", bound_too_low, {"instead of"}},
     {"move to another moment", move_moment, {"control: "}},
 };
 const size_t mutation_message_kind_count =

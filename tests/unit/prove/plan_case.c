@@ -2,6 +2,7 @@
 
 #include "compiler/build/build.h"
 #include "compiler/grad/grad.h"
+#include "compiler/ir/sparse.h"
 #include "compiler/opt/opt.h"
 #include "compiler/place/place.h"
 #include "compiler/schedule/schedule.h"
@@ -17,9 +18,9 @@
 
 #include <cmocka.h>
 
-// `a.w` has three blocks, so that it can be cut.
+// `a.w` has three blocks, so that it can be cut, and so has the sparse `tok.table`.
 static const char *const network =
-    "import std.layers { dense }\n"
+    "import std.layers { dense, embedding }\n"
     "import std.losses { softmax_cross_entropy }\n"
     "import std.optimizers { sgd, momentum, adam, clip_by_global_norm }\n"
     "layer centred(x: f32[N, C]) -> f32[N, C] {\n"
@@ -29,7 +30,9 @@ static const char *const network =
     "  return x - (if training then m else mean_of)\n"
     "}\n"
     "model net(x: f32[B, 300], label: i32[B]) {\n"
-    "  y = x |> norm: centred() |> a: dense(out = 128, act = relu) |> b: dense(out = 10)\n"
+    "  near = label |> tok: embedding(vocab = 2000, dim = 20)\n"
+    "  h = x |> norm: centred() |> a: dense(out = 128, act = relu)\n"
+    "  y = (h |> b: dense(out = 10)) + (near |> c: dense(out = 10))\n"
     "  loss = mean(softmax_cross_entropy(y, label))\n"
     "  metric accuracy = mean(argmax(y) == label)\n"
     "}\n";
@@ -60,10 +63,14 @@ static void run_stages(struct plan_case *made) {
   if (!made->module || dtg_diags_failed(&made->ctx.diags))
     return;
   assert_true(dtg_grad(&made->ctx, made->module));
+  dtg_grad_sparse(made->module);
   dtg_opt(&made->ctx, made->module);
+  uint32_t trouble;
+  assert_true(dtg_sparse_decide(made->module, &trouble));
   made->replication = dtg_replicate(&made->ctx, made->model, &made->cluster, made->module);
   if (!made->replication || !dtg_place(&made->ctx, made->replication))
     return;
+  options.shards = made->replication->shards / made->replication->replicas;
   made->plan = dtg_schedule(&made->ctx, made->module, &options);
   made->partition = dtg_partition(&made->ctx, made->replication);
   assert_non_null(made->plan);
