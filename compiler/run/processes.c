@@ -6,6 +6,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -22,8 +25,8 @@
 enum {
   BACKLOG = 128,
   // After the chief has ended: the program's own deadline for a shutdown, then a signal, then none.
-  GRACE_SECONDS = 35,
-  KILL_SECONDS = 3,
+  GRACE = 35000, // ms
+  KILL = 3000,
   STATUS_FAILED = 1,
   STATUS_PEER_LOST = 3
 };
@@ -43,10 +46,11 @@ struct launcher {
   struct task *tasks;
   uint32_t count, chief, running;
   char *addresses; // the text of DTG_ADDRESSES
+  char run[33];    // the text of DTG_RUN
   int signals;     // a signalfd
   sigset_t before; // the mask that tasks start with
   int stops;       // how often somebody asked for the end
-  int64_t end_by;  // monotonic seconds: when the rest is ended; 0: not yet
+  int64_t end_by;  // monotonic milliseconds: when the rest is ended; 0: not yet
   bool is_killing; // the last signal has been sent
 };
 
@@ -88,10 +92,15 @@ bool dtg_run_check(struct dtg_ctx *ctx, const struct dtg_run_input *input) {
   return false;
 }
 
-static int64_t seconds(void) {
+static int64_t milliseconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec;
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+// The rest has so long to end by itself.
+static void end_soon(struct launcher *l, int64_t by_default) {
+  l->end_by = milliseconds() + (l->input->grace > 0 ? l->input->grace : by_default);
 }
 
 static bool fail(struct launcher *l, const char *what) {
@@ -111,6 +120,16 @@ static bool open_socket(struct launcher *l, struct task *task, struct dtg_strbuf
     return fail(l, "a socket on the loopback interface");
   dtg_strbuf_printf(addresses, "%s127.0.0.1:%d", addresses->len > 0 ? "," : "",
                     ntohs(address.sin_port));
+  return true;
+}
+
+// A name that no other start has: an earlier run's checkpoints in the same folder are not this
+// one's.
+static bool name_run(struct launcher *l) {
+  uint64_t random[2];
+  if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+    return fail(l, "a name for the run");
+  snprintf(l->run, sizeof l->run, "%016" PRIx64 "%016" PRIx64, random[0], random[1]);
   return true;
 }
 
@@ -159,7 +178,7 @@ static void become(const struct launcher *l, const struct task *task, pid_t laun
     _exit(STATUS_FAILED);
   int socket = dup(task->socket); // without close-on-exec
   if (socket >= 0 && set_number("DTG_LISTEN_FD", socket) &&
-      set_number("DTG_GENERATION", task->generation) &&
+      set_number("DTG_GENERATION", task->generation) && setenv("DTG_RUN", l->run, 1) == 0 &&
       setenv("DTG_ADDRESSES", l->addresses, 1) == 0 && setenv("DTG_TASK", task->name, 1) == 0)
     execv(program, (char *const *)(uintptr_t)l->input->argv);
   fprintf(stderr, "dtgc: cannot start %s: %s\n", program, strerror(errno));
@@ -224,7 +243,7 @@ static void take_end(struct launcher *l, struct task *task, int status) {
     say(task->name, end_text(arena, status));
   }
   if (is_chief && l->end_by == 0)
-    l->end_by = seconds() + GRACE_SECONDS;
+    end_soon(l, GRACE);
 }
 
 static void reap(struct launcher *l) {
@@ -242,16 +261,19 @@ static void signal_all(const struct launcher *l, int number) {
       kill(l->tasks[t].pid, number);
 }
 
-// Whoever is left although the chief has gone.
+// Whoever is left although the chief has gone, or was asked to end the run and did not. The second
+// time nothing is left to them: a signal that they may ignore was sent before.
 static void end_the_rest(struct launcher *l) {
-  if (l->end_by == 0 || seconds() < l->end_by)
+  bool is_asked = l->tasks[l->chief].pid > 0;
+  if (l->end_by == 0 || milliseconds() < l->end_by)
     return;
   for (uint32_t t = 0; t < l->count && !l->is_killing; t++)
     if (l->tasks[t].pid > 0)
-      say(l->tasks[t].name, "did not end with the chief, and is stopped");
+      say(l->tasks[t].name, is_asked ? "did not end when it was asked to, and is stopped"
+                                     : "did not end with the chief, and is stopped");
   signal_all(l, l->is_killing ? SIGKILL : SIGTERM);
   l->is_killing = true;
-  l->end_by = seconds() + KILL_SECONDS;
+  end_soon(l, KILL);
 }
 
 // ---- signals ----
@@ -265,7 +287,9 @@ static void take_stop(struct launcher *l, int number) {
   else
     signal_all(l, l->stops > 2 ? SIGKILL : SIGTERM);
   if (l->stops > 1)
-    l->end_by = seconds() + KILL_SECONDS;
+    end_soon(l, KILL);
+  else if (l->end_by == 0)
+    end_soon(l, GRACE);
 }
 
 static void take_signals(struct launcher *l) {
@@ -292,14 +316,19 @@ static bool watch_signals(struct launcher *l) {
 
 // ---- the loop ----
 
+// How long poll() may sleep; -1: until something happens.
+static int time_left(const struct launcher *l) {
+  int64_t left = l->end_by - milliseconds();
+  return l->end_by == 0 ? -1 : left < 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
+}
+
 static void watch(struct launcher *l) {
   struct pollfd *files = DTG_NEW_ARRAY(&l->ctx->arena, struct pollfd, l->count + 1);
   while (l->running > 0) {
     files[l->count] = (struct pollfd){.fd = l->signals, .events = POLLIN};
     for (uint32_t t = 0; t < l->count; t++)
       files[t] = (struct pollfd){.fd = l->tasks[t].lines.file, .events = POLLIN};
-    // A second is how exactly the grace is kept; nothing else waits for the time-out.
-    poll(files, l->count + 1, l->end_by > 0 ? 1000 : -1);
+    poll(files, l->count + 1, time_left(l));
     for (uint32_t t = 0; t < l->count; t++)
       if (files[t].revents && !dtg_lines_forward(&l->tasks[t].lines, l->tasks[t].name))
         dtg_lines_close(&l->tasks[t].lines);
@@ -314,7 +343,7 @@ static int exit_status(const struct launcher *l) {
 }
 
 static bool run(struct launcher *l) {
-  if (!watch_signals(l) || !make_tasks(l))
+  if (!watch_signals(l) || !name_run(l) || !make_tasks(l))
     return false;
   for (uint32_t t = 0; t < l->count; t++)
     if (!start(l, &l->tasks[t])) {

@@ -35,15 +35,18 @@ static void take(FILE *file, char *text, size_t size) {
 }
 
 /* In a child, because the launcher waits for every child of its process. */
-static void launch(const char *script, int64_t restarts, struct outcome *outcome) {
+static void launch_with(const char *script, int64_t restarts, int64_t grace,
+                        struct outcome *outcome) {
   FILE *out = tmpfile(), *err = tmpfile();
   int status;
   fflush(NULL);
   pid_t pid = fork();
   if (pid == 0) {
     const char *argv[] = {"/bin/sh", "-c", script, NULL};
-    struct dtg_run_input input = {.cluster = &cluster, .argv = argv, .restarts = restarts};
+    struct dtg_run_input input = {
+        .cluster = &cluster, .argv = argv, .restarts = restarts, .grace = grace};
     struct dtg_ctx ctx;
+    alarm(60); /* a launcher that hangs is a failure */
     dup2(fileno(out), STDOUT_FILENO);
     dup2(fileno(err), STDERR_FILENO);
     dtg_ctx_init(&ctx);
@@ -56,6 +59,10 @@ static void launch(const char *script, int64_t restarts, struct outcome *outcome
   outcome->status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   take(out, outcome->out, sizeof outcome->out);
   take(err, outcome->err, sizeof outcome->err);
+}
+
+static void launch(const char *script, int64_t restarts, struct outcome *outcome) {
+  launch_with(script, restarts, 0, outcome);
 }
 
 #define CONTAINS(text, part) assert_non_null(strstr(text, part))
@@ -159,6 +166,41 @@ static void nobody_outlives_a_killed_launcher(void **state) {
   close(ends[0]);
 }
 
+static void tasks_of_a_run_have_its_name(void **state) {
+  (void)state;
+  struct outcome first, second;
+  const char *script = "case $DTG_TASK in worker/0) echo $DTG_RUN;; ps/0) echo $DTG_RUN;; esac";
+  launch(script, 0, &first);
+  launch(script, 0, &second);
+  assert_int_equal(strlen(first.out), 33);
+  CONTAINS(first.err, first.out);
+  CONTAINS(second.err, second.out);
+  assert_string_not_equal(first.out, second.out);
+}
+
+/* Reading what nobody writes: without an end of its own. */
+static void who_ignores_signals_is_killed(void **state) {
+  (void)state;
+  struct outcome outcome;
+  char folder[] = "/tmp/dtg_run_XXXXXX", path[64], script[512];
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/pipe", folder);
+  assert_int_equal(mkfifo(path, 0600), 0);
+  snprintf(script, sizeof script,
+           "trap '' TERM INT; [ $DTG_TASK = worker/0 ] && kill -TERM $PPID; read word <>%s", path);
+  launch_with(script, 5, 50, &outcome);
+  assert_int_equal(outcome.status, 3);
+  CONTAINS(outcome.err, "dtgc: worker/0 did not end when it was asked to, and is stopped\n");
+  LACKS(outcome.err, "started again");
+  snprintf(script, sizeof script,
+           "trap '' TERM INT; [ $DTG_TASK = worker/0 ] && exit 0; read word <>%s", path);
+  launch_with(script, 0, 50, &outcome);
+  assert_int_equal(outcome.status, 0);
+  CONTAINS(outcome.err, "dtgc: ps/0 did not end with the chief, and is stopped\n");
+  unlink(path);
+  rmdir(folder);
+}
+
 static void far_clusters_are_refused(void **state) {
   (void)state;
   static const char *const addresses[] = {"127.0.0.1:1", "10.0.0.1:2"};
@@ -187,6 +229,8 @@ int main(void) {
       cmocka_unit_test(who_was_killed_is_started_again_so_often),
       cmocka_unit_test(an_error_of_its_own_is_not_tried_again),
       cmocka_unit_test(nobody_outlives_a_killed_launcher),
+      cmocka_unit_test(tasks_of_a_run_have_its_name),
+      cmocka_unit_test(who_ignores_signals_is_killed),
       cmocka_unit_test(far_clusters_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
