@@ -9,6 +9,7 @@
 #include "runtime/start/addresses.h"
 #include "runtime/start/identity.h"
 #include "runtime/start/inherit.h"
+#include "runtime/start/run.h"
 #include "runtime/task.h"
 
 #include <errno.h>
@@ -18,7 +19,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 static int finish_with(struct dtr_error *error) {
   dtr_error_report(error, stderr);
@@ -173,19 +173,11 @@ static char *const *addresses_of(const struct start *start) {
   return start->from_file ? start->from_file : start->identity.addresses;
 }
 
-/* Of all processes of a run alike, and of no other run: the launcher's name for it, or the plan. */
-static uint64_t run_number(const struct dtr_program *program) {
-  const struct dtr_env *env = dtr_env_real();
-  const char *name = env->variable(env->context, "DTG_RUN");
-  if (!name || !name[0])
-    name = program->plan_id;
-  return XXH3_64bits(name, strlen(name)) | 1;
-}
-
 static int run_process(const struct dtr_program *program, const struct dtr_flags *flags,
                        const struct start *start) {
   char model_dir[PATH_MAX];
   const struct dtr_env *env = dtr_env_real();
+  uint64_t run = dtr_run_number(env, start->identity.source, program->plan_id);
   find_model_dir(program, model_dir);
   struct dtr_process_options options = {.program = program,
                                         .env = env,
@@ -198,7 +190,8 @@ static int run_process(const struct dtr_program *program, const struct dtr_flags
                                         .incarnation = start->inherit.addresses
                                                            ? (uint64_t)start->inherit.generation + 1
                                                            : (uint64_t)env->wall_time(env->context),
-                                        .run = run_number(program),
+                                        .run = run,
+                                        .checkpoints = dtr_run_checkpoints(env, run),
                                         .deadlines = start->deadlines};
   return dtr_process_run(&options);
 }

@@ -189,7 +189,7 @@ static struct dtr_job_options job_options(struct dtr_process *process,
                                   .terminal = options->terminal,
                                   .network = network,
                                   .task = &options->task,
-                                  .run = options->run};
+                                  .run = options->checkpoints};
 }
 
 /* A task that a signal has ended may be started again: the others wait for it. */

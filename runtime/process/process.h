@@ -23,6 +23,7 @@ struct dtr_process_options {
   int listener;           /* listens already; -1: no */
   uint64_t incarnation;   /* larger than that of every earlier start of the task */
   uint64_t run;           /* of all tasks alike */
+  uint64_t checkpoints;   /* number of those that the run may go back to (start/run.h) */
   struct dtr_deadlines deadlines;
 };
 
