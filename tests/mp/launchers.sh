@@ -3,24 +3,13 @@
 # Slurm, by mpirun and its app file. All give the bits of one process.
 set -euo pipefail
 . "${DTG_SOURCE_DIR:?the source tree}/tests/e2e/common.sh"
+. "$source/tests/mp/tasks.sh"
 tasks=(ps/0 worker/0 worker/1 worker/2)
 flags=(--quiet --threads 1 --steps 9)
 limit=60 # s: nothing here takes so long
 
-# Four neighbouring ports that nobody uses, below those that the system gives away by itself.
-free_ports() {
-  local port
-  while true; do
-    base=$((20000 + RANDOM % 10000))
-    for ((port = base; port < base + 4; port++)); do
-      ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || continue 2
-    done
-    return 0
-  done
-}
-
 write_cluster() {
-  free_ports
+  free_ports 4
   cat >cluster.cfg <<END
 jobs: {
   ps: { tasks = [ "127.0.0.1:$base" ]; cpu = 1; };
@@ -75,7 +64,7 @@ by_flag() {
 
 by_tf_config() {
   local task pids=()
-  free_ports
+  free_ports 4
   for task in 'ps 0' 'chief 0' 'worker 0' 'worker 1'; do
     # shellcheck disable=SC2086
     TF_CONFIG=$(write_tf_config $task) timeout $limit "$program" "${flags[@]}" \
@@ -107,7 +96,7 @@ END
 
 by_slurm() {
   write_srun
-  free_ports
+  free_ports 4
   "$dtgc" model.dtg --cluster ps=1,worker=3 -o out --emit=slurm >batch.sh
   PATH=$PWD/bin:$PATH SLURM_NTASKS=4 SLURM_JOB_ID=7 DTG_PORT=$base timeout $limit bash batch.sh \
     "${flags[@]}" --save by_slurm.safetensors >slurm.out 2>slurm.err ||

@@ -4,31 +4,9 @@
 # Usage: restart.sh [SEEDS]
 set -euo pipefail
 . "${DTG_SOURCE_DIR:?the source tree}/tests/e2e/common.sh"
+. "$source/tests/mp/tasks.sh"
 seeds=${1:-1}
 steps=1500
-
-# pid_of TASK: of the process that is the task, started by the launcher; waits for it.
-pid_of() {
-  local pid
-  while kill -0 "$launcher" 2>/dev/null; do
-    for pid in $(cat "/proc/$launcher/task/$launcher/children" 2>/dev/null); do
-      for pid in "$pid" $(cat "/proc/$pid/task/$pid/children" 2>/dev/null); do
-        if tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx "DTG_TASK=$1"; then
-          printf '%s\n' "$pid"
-          return 0
-        fi
-      done
-    done
-  done
-  return 1
-}
-
-# The chief has made so many steps; or the run is over.
-await_step() {
-  while kill -0 "$launcher" 2>/dev/null; do
-    [ ! -f many.jsonl ] || [ "$(wc -l <many.jsonl)" -lt "$1" ] || return 0
-  done
-}
 
 run_and_kill() {
   local task=$1 at=$2
