@@ -39,7 +39,9 @@ static bool bad_letter(struct einsum *e, const char *before, char letter, const 
   return bad_text(e, dtg_arena_printf(arena, "%s%s%s", before, shown, after));
 }
 
-static bool read_axes(struct einsum *e, const char *text, size_t length, struct term *out) {
+// `where` is "an operand" or "the result", for messages.
+static bool read_axes(struct einsum *e, const char *where, const char *text, size_t length,
+                      struct term *out) {
   out->rank = 0;
   for (size_t i = 0; i < length; i++) {
     if (isspace((unsigned char)text[i]))
@@ -47,8 +49,10 @@ static bool read_axes(struct einsum *e, const char *text, size_t length, struct 
     if (!isalpha((unsigned char)text[i]))
       return bad_letter(e, "the axes of `einsum` are letters, not ", text[i], "");
     if (has(out, text[i]))
-      return bad_letter(e, "a letter may stand once in an operand of `einsum`, and ", text[i],
-                        " stands twice");
+      return bad_letter(e,
+                        dtg_arena_printf(&e->b->ctx->arena,
+                                         "a letter may stand once in %s of `einsum`, and ", where),
+                        text[i], " stands twice");
     if (out->rank == DTG_MAX_RANK)
       return bad_text(e, "a tensor has at most 8 axes");
     out->axes[out->rank++] = text[i];
@@ -236,7 +240,7 @@ static bool read_terms(struct einsum *e, const struct dtg_build_call *call, stru
   for (size_t i = 0; i < count; i++) {
     size_t length = strcspn(text, ",-");
     struct dtg_build_given given = {call->arguments[i + 1].value, call->arguments[i + 1].span};
-    if (!read_axes(e, text, length, &terms[i]) ||
+    if (!read_axes(e, "an operand", text, length, &terms[i]) ||
         !dtg_argument_tensor(e->b, "einsum", &given, &terms[i].node) || !bind_sizes(e, &terms[i]))
       return false;
     text += length;
@@ -246,7 +250,7 @@ static bool read_terms(struct einsum *e, const struct dtg_build_call *call, stru
       return bad_letter(e, "the axes of `einsum` are letters, not ", *text, "");
     text++;
   }
-  return read_axes(e, arrow + 2, strlen(arrow + 2), result);
+  return read_axes(e, "the result", arrow + 2, strlen(arrow + 2), result);
 }
 
 struct dtg_value dtg_function_einsum(struct dtg_build *b, const char *name,
