@@ -55,10 +55,12 @@ static bool write_file(struct dtg_ctx *ctx, const char *path, const void *bytes,
 bool cg_link_folder(struct dtg_ctx *ctx, const char *folder) {
   struct stat info;
   if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+    const char *hint = errno == ENOENT ? "make the folder that it is to stand in first"
+                                       : "choose another one with -o";
     struct dtg_diag *diag =
         dtg_error(&ctx->diags, DTG_SPAN_NONE, "cannot create the output folder %s: %s", folder,
                   strerror(errno));
-    dtg_diag_hint(diag, "choose another one with -o");
+    dtg_diag_hint(diag, "%s", hint);
     return false;
   }
   if (stat(folder, &info) == 0 && S_ISDIR(info.st_mode))
