@@ -8,9 +8,10 @@ set -euo pipefail
 seeds=${1:-1}
 steps=1500
 
+# run_and_kill TASK STEP [FOLDER]: the folder is removed before.
 run_and_kill() {
   local task=$1 at=$2
-  rm -rf many.* checkpoints
+  rm -rf many.* "${@:3}"
   "$dtgc" run -q mlp.dtg --cluster ps=2,worker=2 -o out --processes --restart 5 -- --threads 1 \
     --quiet --steps "$steps" --save many.safetensors --log many.jsonl \
     --checkpoint-dir checkpoints --deadline step=60s >many.out 2>many.err &
@@ -29,9 +30,16 @@ for seed in $(seq "$seeds"); do
   for task in worker/1 ps/1 worker/0; do
     at=$((RANDOM % 700 + 1))
     printf 'seed %s: %s dies at step %s\n' "$seed" "$task" "$at"
-    run_and_kill "$task" "$at"
+    run_and_kill "$task" "$at" checkpoints
     same one.safetensors many.safetensors
     same one.out many.out
     grep -q "$task is lost" many.err || fail "$task was not missed: $(cat many.err)"
   done
 done
+
+# The folder has the checkpoints of the last run, up to its end: none of them is this run's.
+run_and_kill ps/1 30
+same one.safetensors many.safetensors
+same one.out many.out
+grep -q 'going on from' many.err || fail "ps/1 was not missed: $(cat many.err)"
+! grep -q "with step $((steps + 1))" many.err || fail "an earlier run's checkpoint: $(cat many.err)"
