@@ -179,6 +179,17 @@ static void look_for_crashes(struct dtr_sim_run *run) {
   }
 }
 
+/* The chief tells the others to end when all is saved. Dying behind that, in its last lines, it has
+ * nobody to come back to. */
+static bool others_have_ended(const struct dtr_sim_run *run) {
+  for (uint32_t t = 0; t < run->map->task_count; t++) {
+    const struct dtr_sim_task *it = &run->tasks[t];
+    if (it->is_used && t != run->chief && !(it->is_up && dtr_recovery_is_over(it->recovery)))
+      return false;
+  }
+  return true;
+}
+
 /* A start that fails is the end of a real run as well. */
 static void look_for_returns(struct dtr_sim_run *run) {
   struct dtr_error error;
@@ -186,6 +197,10 @@ static void look_for_returns(struct dtr_sim_run *run) {
     struct dtr_sim_task *it = &run->tasks[t];
     if (!it->is_used || it->is_up || it->returns_at > run->world.now)
       continue;
+    if (t == run->chief && others_have_ended(run)) {
+      it->returns_at = INT64_MAX;
+      continue;
+    }
     dtr_error_clear(&error);
     run->result->restarts += it->incarnation > 0;
     if (start(run, t, &error))
