@@ -102,10 +102,16 @@ static void stop(struct dtr_recovery *recovery, const struct dtr_recovery_messag
   actions->report(actions->context, &report.state);
   if (order->task != DTR_NONE)
     report.step = actions->waiting(actions->context, order->task, report.text, sizeof report.text);
+  recovery->has_answered = true;
   answer(recovery, &report, now);
 }
 
+/* A process that has said nothing yet was started again while the chief believed in the one before:
+ * the order is not for it. */
 static void go(struct dtr_recovery *recovery, struct dtr_recovery_message *order) {
+  if (!recovery->has_answered)
+    return;
+  recovery->has_answered = false;
   recovery->generation = order->generation;
   if (!recovery->is_chief)
     recovery->costs = order->costs;

@@ -45,6 +45,7 @@ struct dtr_recovery {
   bool is_holding;
   bool is_chief_gone; /* lost, and not back */
   bool must_stand;    /* it was lost since the last go */
+  bool has_answered;  /* a stop; so the next go is meant for this process */
   uint64_t chief_incarnation;
   /* Orders that wait for the task to be held, the oldest first. */
   struct dtr_recovery_message *orders;

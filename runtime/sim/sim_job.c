@@ -182,12 +182,16 @@ static void look_for_crashes(struct dtr_sim_run *run) {
 /* The chief tells the others to end when all is saved. Dying behind that, in its last lines, it has
  * nobody to come back to. */
 static bool others_have_ended(const struct dtr_sim_run *run) {
+  uint32_t others = 0;
   for (uint32_t t = 0; t < run->map->task_count; t++) {
     const struct dtr_sim_task *it = &run->tasks[t];
-    if (it->is_used && t != run->chief && !(it->is_up && dtr_recovery_is_over(it->recovery)))
+    if (!it->is_used || t == run->chief)
+      continue;
+    if (!it->is_up || !dtr_recovery_is_over(it->recovery))
       return false;
+    others++;
   }
-  return true;
+  return others > 0;
 }
 
 /* A start that fails is the end of a real run as well. */

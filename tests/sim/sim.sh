@@ -77,6 +77,16 @@ fi
 reference mlp
 every_strategy
 
+# Seeds that have found something: a chief that dies behind the end of all others; an owner that was
+# started again before the chief knew of its loss.
+reference running
+build between_found 'replicate between_graph over worker  params on ps  update sync' ps=2,worker=4
+agrees between_found 4-4:all
+build robin_found 'replicate between_graph over worker  params on ps balance round_robin  update sync' \
+  ps=3,worker=8
+agrees robin_found 24-24:all
+reference mlp
+
 # Relaxed rules: other bits by the order of messages, and nothing hangs, breaks a rule or exceeds its
 # bound.
 relaxed() {
