@@ -77,15 +77,15 @@ static void pass_costs(struct cursor *cursor, struct dtr_recovery_costs *costs) 
   }
 }
 
-static const enum dtr_status statuses[] = {
-#define X(name, exit, help) DTR_STATUS_##name,
+enum {
+  STATUS_COUNT = 0
+#define X(name, exit, help) +1
 #include "runtime/status.def"
 #undef X
 };
 
 static void pass_error(struct cursor *cursor, struct dtr_error *error) {
-  error->status =
-      (enum dtr_status)small(cursor, (uint32_t)error->status, sizeof statuses / sizeof *statuses);
+  error->status = (enum dtr_status)small(cursor, (uint32_t)error->status, STATUS_COUNT);
   number(cursor, &error->step);
   text(cursor, error->task, sizeof error->task);
   text(cursor, error->where, sizeof error->where);
