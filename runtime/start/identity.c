@@ -2,9 +2,8 @@
 
 #include "runtime/nearest.h"
 #include "runtime/start/tf_config.h"
+#include "runtime/start/words.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,15 +61,6 @@ static bool no_such_job(const struct dtr_replication *replication, enum dtr_stat
   return nearest.best[0] ? dtr_error_hint(error, "is it `%s`?", nearest.best) : false;
 }
 
-static bool parse_index(const char *text, int64_t *index) {
-  char *end;
-  if (!isdigit((unsigned char)text[0]))
-    return false;
-  errno = 0;
-  *index = strtoll(text, &end, 10);
-  return errno == 0 && *end == '\0';
-}
-
 /* "worker/1" */
 static bool find_named(const struct dtr_replication *replication, enum dtr_status status,
                        const char *source, const char *text, uint32_t *task,
@@ -79,7 +69,7 @@ static bool find_named(const struct dtr_replication *replication, enum dtr_statu
   int64_t index;
   const char *slash = strchr(text, '/');
   size_t length = slash ? (size_t)(slash - text) : 0;
-  if (length == 0 || length >= sizeof job || !parse_index(slash + 1, &index)) {
+  if (length == 0 || length >= sizeof job || !dtr_parse_number(slash + 1, &index)) {
     dtr_error_set(error, status, "%s is `%.80s`, which is no task", source, text);
     return dtr_error_hint(error, "write JOB/INDEX, such as %s/0", replication->jobs[0].name);
   }
@@ -97,17 +87,12 @@ static bool find_named(const struct dtr_replication *replication, enum dtr_statu
 
 /* ---- ranks ---- */
 
-static const char *variable(const struct dtr_env *env, const char *name) {
-  const char *value = env->variable(env->context, name);
-  return value && value[0] ? value : NULL;
-}
-
 static bool read_count(const struct dtr_env *env, const char *name, int64_t *count,
                        struct dtr_error *error) {
-  const char *text = variable(env, name);
+  const char *text = dtr_variable(env, name);
   if (!text)
     return dtr_error_set(error, DTR_STATUS_CONFIG, "the environment has no %s", name);
-  if (parse_index(text, count))
+  if (dtr_parse_number(text, count))
     return true;
   return dtr_error_set(error, DTR_STATUS_CONFIG, "%s is `%.40s`, which is no count", name, text);
 }
@@ -161,7 +146,7 @@ static enum dtr_identity_source find_source(const struct dtr_env *env, const cha
   if (flag)
     return DTR_IDENTITY_FLAG;
   for (int source = 0; source < DTR_IDENTITY_SOURCES; source++)
-    if (variables[source] && variable(env, variables[source]))
+    if (variables[source] && dtr_variable(env, variables[source]))
       return (enum dtr_identity_source)source;
   return DTR_IDENTITY_NONE;
 }
@@ -175,11 +160,11 @@ bool dtr_identity_find(const struct dtr_env *env, const struct dtr_replication *
     good = find_named(replication, DTR_STATUS_USAGE, "--task", flag, &found.task, error);
     break;
   case DTR_IDENTITY_VARIABLE:
-    good = find_named(replication, DTR_STATUS_CONFIG, "DTG_TASK", variable(env, "DTG_TASK"),
+    good = find_named(replication, DTR_STATUS_CONFIG, "DTG_TASK", dtr_variable(env, "DTG_TASK"),
                       &found.task, error);
     break;
   case DTR_IDENTITY_TF_CONFIG:
-    good = dtr_tf_config_read(variable(env, "TF_CONFIG"), replication, &found, error);
+    good = dtr_tf_config_read(dtr_variable(env, "TF_CONFIG"), replication, &found, error);
     break;
   case DTR_IDENTITY_SLURM:
     good = find_ranked(env, replication, "SLURM_PROCID", "SLURM_NTASKS", &found, error);

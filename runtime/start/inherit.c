@@ -1,29 +1,20 @@
 #include "runtime/start/inherit.h"
 
 #include "runtime/start/identity.h"
+#include "runtime/start/words.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-static const char *variable(const struct dtr_env *env, const char *name) {
-  const char *value = env->variable(env->context, name);
-  return value && value[0] ? value : NULL;
-}
-
 static bool read_number(const char *name, const char *text, int64_t most, int64_t *number,
                         struct dtr_error *error) {
-  char *end;
-  errno = 0;
-  long long value = strtoll(text, &end, 10);
-  if (text[0] < '0' || text[0] > '9' || *end || errno || value > most)
-    return dtr_error_set(error, DTR_STATUS_CONFIG, "%s is `%.40s`, which is no number from 0", name,
-                         text);
-  *number = value;
-  return true;
+  if (dtr_parse_number(text, number) && *number <= most)
+    return true;
+  return dtr_error_set(error, DTR_STATUS_CONFIG, "%s is `%.40s`, which is no number from 0", name,
+                       text);
 }
 
 static bool read_socket(const char *text, int *socket, struct dtr_error *error) {
@@ -75,9 +66,9 @@ static bool read_addresses(const char *text, uint32_t tasks, struct dtr_inherit 
 
 bool dtr_inherit_read(const struct dtr_env *env, const struct dtr_replication *replication,
                       struct dtr_inherit *inherit, struct dtr_error *error) {
-  const char *listen = variable(env, "DTG_LISTEN_FD");
-  const char *addresses = variable(env, "DTG_ADDRESSES");
-  const char *generation = variable(env, "DTG_GENERATION");
+  const char *listen = dtr_variable(env, "DTG_LISTEN_FD");
+  const char *addresses = dtr_variable(env, "DTG_ADDRESSES");
+  const char *generation = dtr_variable(env, "DTG_GENERATION");
   struct dtr_inherit got = {.socket = -1};
   bool good = true;
   if (listen || addresses) {

@@ -1,6 +1,8 @@
 #include "runtime/start/tf_config.h"
 
-#include <errno.h>
+#include "runtime/control/control.h"
+#include "runtime/start/words.h"
+
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -26,15 +28,10 @@ static bool malformed(struct reading *reading, const char *key, const char *what
 
 /* ---- addresses ---- */
 
-/* "host:port", with a port from 1 to 65535. */
 static bool is_address(const char *text) {
-  const char *colon = strrchr(text, ':');
-  char *end;
-  if (!colon || colon == text || colon[1] < '0' || colon[1] > '9')
-    return false;
-  errno = 0;
-  long port = strtol(colon + 1, &end, 10);
-  return errno == 0 && *end == '\0' && port >= 1 && port <= 65535;
+  char host[DTR_HOST_BYTES];
+  int port;
+  return dtr_address_split(text, host, &port) && port != 0;
 }
 
 static bool take_address(struct reading *reading, const char *job, size_t index,
@@ -179,13 +176,8 @@ static bool read_index(struct reading *reading, const json_t *value, int64_t *in
     return true;
   }
   const char *text = json_string_value(value);
-  char *end;
-  if (text && text[0] >= '0' && text[0] <= '9') {
-    errno = 0;
-    *index = strtoll(text, &end, 10);
-    if (errno == 0 && *end == '\0')
-      return true;
-  }
+  if (text && dtr_parse_number(text, index))
+    return true;
   return malformed(reading, "task.index", "must be a number from 0");
 }
 
