@@ -8,6 +8,9 @@ import collections
 import json
 import sys
 
+sys.dont_write_bytecode = True
+import places
+
 plan, counted = (json.load(open(name)) for name in sys.argv[1:3])
 log = [json.loads(line) for line in open(sys.argv[3])]
 gathers, scatters = map(int, sys.argv[4:6])
@@ -18,22 +21,10 @@ rows = batch // shards
 
 # ---- who is where ----
 
-tasks, device_task, device_number = [], [], {}
-for job in plan["jobs"]:
-    for task in range(job["tasks"]):
-        for kind in ("cpu", "gpu"):
-            for index in range(job[kind]):
-                name = f"/job:{job['job']}/task:{task}/device:{kind.upper()}:{index}"
-                device_number[name] = len(device_task)
-                device_task.append(len(tasks))
-        tasks.append(f"{job['job']}/{task}")
-
-replicas = {}
-for f in plan["replicas"]:
-    for q in range(f["count"]):
-        outer, inner = divmod(q, f["devices_each"])
-        replicas[f["first"] + q] = (device_number[f["device"]] + outer * f["task_stride"] +
-                                    inner * f["device_stride"])
+tasks = [f"{job['job']}/{task}" for job in plan["jobs"] for task in range(job["tasks"])]
+device_places, device_number = places.devices(plan)
+device_task = [tasks.index(task) for task, _ in device_places]
+replicas = places.replica_devices(plan, device_number)
 clients = {}
 for f in plan["clients"]:
     job, task = (part.split(":")[1] for part in f["task"].strip("/").split("/"))
@@ -41,17 +32,6 @@ for f in plan["clients"]:
         clients[f["first"] + c] = tasks.index(f"{job}/{task}") + c * f["task_stride"]
 owners = [device_number[o["device"]] for o in plan["owners"]]
 block = shards // len(replicas)
-
-
-def subtrees(low, high, begin, end):
-    if high <= begin or end <= low:
-        return 0
-    if begin <= low and high <= end:
-        return 1
-    half = 1
-    while 2 * half < high - low:
-        half *= 2
-    return subtrees(low, low + half, begin, end) + subtrees(low + half, high, begin, end)
 
 
 def place(role, index):
@@ -64,7 +44,7 @@ def place(role, index):
 
 def members(ends):
     for index in range(ends["first"], ends["first"] + ends["count"]):
-        if ends["partial_sums"] in (0, subtrees(0, shards, index * block, (index + 1) * block)):
+        if ends["partial_sums"] in (0, len(places.subtrees(0, shards, index * block, (index + 1) * block))):
             yield index
 
 

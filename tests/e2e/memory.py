@@ -9,31 +9,23 @@ import collections
 import json
 import sys
 
+sys.dont_write_bytecode = True
+import places
+
 plan, taken = (json.load(open(name)) for name in sys.argv[1:3])
 threads = int(sys.argv[3])
 shards, batch = plan["train"]["shards"], plan["train"]["batch"]
 single = plan["memory"][0]["role"] == "replica and owner"
 
-devices, number = [], {}
-for job in plan["jobs"]:
-    for task in range(job["tasks"]):
-        for kind in ("cpu", "gpu"):
-            for index in range(job[kind]):
-                name = f"/job:{job['job']}/task:{task}/device:{kind.upper()}:{index}"
-                number[name] = len(devices)
-                devices.append(f"{job['job']}/{task}/{index}")
+device_places, number = places.devices(plan)
+devices = [f"{task}/{index}" for task, index in device_places]
 
 
 def task_of(device):
-    return devices[device].rsplit("/", 1)[0]
+    return device_places[device][0]
 
 
-replicas = {}
-for f in plan["replicas"]:
-    for q in range(f["count"]):
-        outer, inner = divmod(q, f["devices_each"])
-        replicas[f["first"] + q] = (number[f["device"]] + outer * f["task_stride"] +
-                                    inner * f["device_stride"])
+replicas = places.replica_devices(plan, number)
 client_task = {}
 for f in plan["clients"]:
     job, task = (part.split(":")[1] for part in f["task"].strip("/").split("/"))
@@ -43,17 +35,6 @@ for f in plan["clients"]:
             client_task[f["first_replica"] + c * f["replicas_each"] + k] = tasks[
                 tasks.index(f"{job}/{task}") + c * f["task_stride"]]
 block = shards // len(replicas)
-
-
-def subtrees(low, high, begin, end):
-    if high <= begin or end <= low:
-        return 0
-    if begin <= low and high <= end:
-        return 1
-    half = 1
-    while 2 * half < high - low:
-        half *= 2
-    return subtrees(low, low + half, begin, end) + subtrees(low + half, high, begin, end)
 
 
 def tree_blocks(threads, sums):
@@ -66,7 +47,7 @@ used = collections.Counter(
 wanted = collections.defaultdict(collections.Counter)
 replica_rows = [row for row in plan["memory"] if row["role"] != "owner"]
 for r, device in replicas.items():
-    sums = subtrees(0, shards, r * block, (r + 1) * block)
+    sums = len(places.subtrees(0, shards, r * block, (r + 1) * block))
     fed = client_task[r] != task_of(device)
     row = next(w for w in replica_rows if w["partial_sums"] == sums and w["fed"] == fed)
     own = max(1, threads // used[task_of(device)])

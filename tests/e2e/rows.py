@@ -10,6 +10,9 @@ import csv
 import json
 import sys
 
+sys.dont_write_bytecode = True
+import places
+
 plan, counted = (json.load(open(name)) for name in sys.argv[1:3])
 examples = [(int(row["a"]), int(row["b"])) for row in csv.DictReader(open(sys.argv[3]))]
 (table,) = plan["sparse"]
@@ -36,17 +39,6 @@ def replica_device(replica):
     raise ValueError(replica)
 
 
-def subtrees(low, high, begin, end):
-    if high <= begin or end <= low:
-        return []
-    if begin <= low and high <= end:
-        return [(low, high)]
-    half = 1
-    while 2 * half < high - low:
-        half *= 2
-    return subtrees(low, low + half, begin, end) + subtrees(low + half, high, begin, end)
-
-
 def touched(step, begin, end, first, rows):
     """Rows of [first, first + rows) that shards [begin, end) of a step gather."""
     some = examples[step * batch + begin * each:step * batch + end * each]
@@ -67,7 +59,7 @@ for owner in plan["owners"]:
         if device == owner["device"]:
             continue
         a, b = task_of(device), task_of(owner["device"])
-        sums = subtrees(0, shards, replica * block, (replica + 1) * block)
+        sums = places.subtrees(0, shards, replica * block, (replica + 1) * block)
         for step in range(steps):
             for low, high in sums:
                 want[a, b, "push"] += dense_push + sum(

@@ -3,7 +3,6 @@
 # and results have the bits of dense gradients.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-command -v python3 >/dev/null || { echo "no python3: skipped"; exit 0; }
 
 # Few rows often, many rarely.
 awk 'BEGIN {
